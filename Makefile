@@ -1,0 +1,86 @@
+# kernelweave: every command sets up what it needs, once.  `make help` lists them.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+BENCH := .bench
+PIP_FLAGS := -qq --disable-pip-version-check
+WORKERS ?= auto
+
+SOURCES := src tests examples benchmarks
+DEV := $(VENV)/.ready-dev
+DOCS := $(VENV)/.ready-docs
+PEERS := $(BENCH)/.ready
+
+# One thread for BLAS in each test process: the processes themselves already fill the cores.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-slow lint types imports format docs bench-env clean
+
+help:  ## list the commands
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(DEV)  ## create .venv with the package and the tools of development
+
+demo: $(DEV)  ## simulate splice sites, train, report, write a model and a picture into demo/
+	@$(BIN)/python examples/demo.py
+
+test: lint types imports  ## lint, types, import rules and all fast tests
+	@echo "tests"
+	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8
+
+test-slow: $(DEV)  ## the tests that take minutes
+	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 -m slow
+
+lint: $(DEV)  ## ruff: rules and layout
+	@echo "lint"
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet . || \
+	  { $(BIN)/ruff format --check .; echo "'make format' puts these files in shape."; exit 1; }
+
+types: $(DEV)  ## mypy
+	@echo "types"
+	@$(BIN)/mypy --no-error-summary
+
+imports: $(DEV)  ## import-linter: which room may import which
+	@echo "imports"
+	@$(BIN)/lint-imports > $(VENV)/imports.log 2>&1 || { cat $(VENV)/imports.log; exit 1; }
+
+format: $(DEV)  ## let ruff rewrite the layout and the order of imports
+	@$(BIN)/ruff check --quiet --fix .
+	@$(BIN)/ruff format .
+
+docs: $(DOCS)  ## build the manual into docs/_build/html
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+bench-env: $(PEERS)  ## create .bench with the peers that the benchmarks compare with
+
+clean:  ## remove what was built; the environments stay
+	@rm -rf build dist demo docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@find $(wildcard $(SOURCES)) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamps: an environment is touched again only when the requirements change.
+$(DEV): pyproject.toml constraints.txt
+	@$(call environment,$(VENV))
+	@echo "installing kernelweave and its tools into $(VENV) (once)"
+	@$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt -e '.[dev]'
+	@touch $@
+
+$(DOCS): $(DEV)
+	@echo "installing the tools of the manual into $(VENV) (once)"
+	@$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt -e '.[docs]'
+	@touch $@
+
+$(PEERS): pyproject.toml constraints.txt benchmarks/requirements.txt
+	@$(call environment,$(BENCH))
+	@echo "installing kernelweave and its peers into $(BENCH) (once, several minutes)"
+	@$(BENCH)/bin/python -m pip install $(PIP_FLAGS) -c constraints.txt -r benchmarks/requirements.txt -e '.[plots]'
+	@touch $@
+
+# An environment that is there and works is kept, whoever made it.
+define environment
+$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.exit(sys.version_info < (3, 11) and "kernelweave needs Python 3.11 or newer, and $(PYTHON) is Python " + v + "; name a newer one with: make PYTHON=python3.12")' && \
+{ $(1)/bin/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || $(PYTHON) -m venv --clear $(1); }
+endef

@@ -1,0 +1,95 @@
+"""Learning with kernels on sequences, text and tables, with a certificate on every fit.
+
+The names below are loaded when they are first used, so that importing the package costs next to nothing.
+
+>>> import kernelweave as kw
+>>> kw.RBF(width=2.0)
+RBF(width=2.0)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from kernelweave._version import __version__
+
+if TYPE_CHECKING:
+    from kernelweave.data import Alphabet, Sequences, Views, datasets
+    from kernelweave.estimators import KernelClassifier, KernelNovelty, KernelRegressor, load, save
+    from kernelweave.io import read, read_fasta
+    from kernelweave.kernels import (
+        RBF,
+        Identity,
+        Laplacian,
+        Linear,
+        Polynomial,
+        Precomputed,
+        Product,
+        Sigmoid,
+        Spectrum,
+        Sum,
+        WeightedDegree,
+        per_feature,
+    )
+
+_ROOMS = {
+    "data": ("Alphabet", "Sequences", "Views", "datasets"),
+    "io": ("read", "read_fasta"),
+    "kernels": (
+        "Identity",
+        "Laplacian",
+        "Linear",
+        "Polynomial",
+        "Precomputed",
+        "Product",
+        "RBF",
+        "Sigmoid",
+        "Spectrum",
+        "Sum",
+        "WeightedDegree",
+        "per_feature",
+    ),
+    "estimators": ("KernelClassifier", "KernelNovelty", "KernelRegressor", "load", "save"),
+}
+_HOME = {name: f"{__name__}.{room}" for room, names in _ROOMS.items() for name in names}
+
+__all__ = [  # noqa: RUF022 - in the order of use: data, kernels, estimators, files
+    "Alphabet",
+    "Sequences",
+    "Views",
+    "datasets",
+    "read",
+    "read_fasta",
+    "Identity",
+    "Laplacian",
+    "Linear",
+    "Polynomial",
+    "Precomputed",
+    "RBF",
+    "Sigmoid",
+    "Spectrum",
+    "WeightedDegree",
+    "Product",
+    "Sum",
+    "per_feature",
+    "KernelClassifier",
+    "KernelNovelty",
+    "KernelRegressor",
+    "load",
+    "save",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its room at first use and keep it."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

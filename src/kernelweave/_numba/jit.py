@@ -1,0 +1,30 @@
+"""The house decorator: compiled once per machine, cached on disk, running without the interpreter lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+
+REASSOCIATE = {"reassoc", "contract", "nsz"}
+"""Floating-point freedoms that let sums vectorise; NaN and infinity keep their meaning."""
+
+_dispatchers: list[Any] = []
+
+
+def jit(function: Callable[..., Any]) -> Any:
+    """Compile a module-level function of arrays and numbers (no Python objects), cached on disk."""
+    dispatcher = numba.njit(cache=True, nogil=True, fastmath=REASSOCIATE, error_model="numpy")(function)
+    _dispatchers.append(dispatcher)
+    return dispatcher
+
+
+def compiled_functions() -> dict[str, tuple[int, int]]:
+    """Return, for every jitted function used so far in this process, how often the disk cache hit and missed."""
+    report = {}
+    for dispatcher in _dispatchers:
+        hits, misses = sum(dispatcher.stats.cache_hits.values()), sum(dispatcher.stats.cache_misses.values())
+        if hits or misses:
+            report[f"{dispatcher.__module__}.{dispatcher.__name__}"] = (hits, misses)
+    return report

@@ -1,0 +1,76 @@
+"""Engines on this machine: one thread, or several (jitted loops, BLAS and numpy release the interpreter lock)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any, TypeVar
+
+from kernelweave.engines.base import Engine
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Serial:
+    """Runs each part in the calling thread, one after the other."""
+
+    workers = 1
+
+    def map(self, fn: Callable[[T], R], parts: Iterable[T]) -> list[R]:
+        """Return ``[fn(part) for part in parts]``."""
+        return [fn(part) for part in parts]
+
+    def put(self, obj: Any) -> Any:
+        """Return the object itself: nothing travels."""
+        return obj
+
+
+class Threads:
+    """Spreads parts over a pool of threads that all `Threads` of the same size share."""
+
+    def __init__(self, workers: int):
+        self.workers = workers
+
+    def map(self, fn: Callable[[T], R], parts: Iterable[T]) -> list[R]:
+        """Return ``[fn(part) for part in parts]``; a single part stays in the calling thread."""
+        parts = list(parts)
+        if len(parts) < 2:
+            return [fn(part) for part in parts]
+        return list(_pool(self.workers, os.getpid()).map(fn, parts))
+
+    def put(self, obj: Any) -> Any:
+        """Return the object itself: threads share memory."""
+        return obj
+
+
+@cache
+def _pool(workers: int, process: int) -> ThreadPoolExecutor:
+    """Return the pool of this process: a forked child must not wait for its parent's threads."""
+    return ThreadPoolExecutor(workers, thread_name_prefix="kernelweave")
+
+
+def available_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def choose_engine(engine: Engine | str | None = None, n_jobs: int | None = None) -> Engine:
+    """Return the engine a user asked for.
+
+    Parameters
+    ----------
+    engine : an Engine, "serial", "threads" or None (threads when there is more than one worker)
+    n_jobs : number of workers; None or -1 for every core, -2 for all but one, and so on
+    """
+    if engine is not None and not isinstance(engine, str):
+        return engine
+    if n_jobs == 0:
+        raise ValueError("n_jobs=0 has no meaning; use None for every core or 1 for one thread.")
+    cores = available_cores()
+    workers = cores if n_jobs is None else n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+    if engine not in (None, "serial", "threads"):
+        raise ValueError(f"engine={engine!r} is unknown; use 'serial', 'threads' or an Engine object.")
+    return Serial() if engine == "serial" or workers == 1 else Threads(workers)

@@ -1,0 +1,194 @@
+"""What a kernel is: a description with parameters and no data.
+
+A kernel compares rows of X with rows of Y.  Work that would be repeated for each block of rows (row norms,
+k-mer codes) is done once by `prepare`; `block` then fills any rectangle of the Gram matrix from two prepared
+inputs.  Operators, predictions and `gram` are all built from those two.
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from kernelweave.kernels.compose import On, Product, Scaled, Sum
+
+Array = np.ndarray
+
+
+class Parameters:
+    """Parameters in scikit-learn's manner: read from ``__init__``, compared, printed as typed.
+
+    A subclass stores each argument under its own name and nothing else.
+    """
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        signature = inspect.signature(cls.__init__)
+        return [name for name, p in signature.parameters.items() if name != "self" and p.kind != p.VAR_KEYWORD]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, those of nested kernels as ``outer__inner``."""
+        params: dict[str, Any] = {}
+        for name in self._names():
+            value = getattr(self, name)
+            params[name] = value
+            if deep and isinstance(value, Parameters):
+                params.update({f"{name}__{key}": inner for key, inner in value.get_params().items()})
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; ``outer__inner`` reaches a nested kernel."""
+        for key, value in params.items():
+            name, _, rest = key.partition("__")
+            if name not in self._names():
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(self._names()) or 'none'}."
+                )
+            if rest:
+                getattr(self, name).set_params(**{rest: value})
+            else:
+                setattr(self, name, value)
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def __repr__(self) -> str:
+        parameters = inspect.signature(type(self).__init__).parameters
+        shown = []
+        for name in self._names():
+            value, default = getattr(self, name), parameters[name].default
+            if default is inspect.Parameter.empty:
+                shown.append(_literal(value))
+            elif not _same(value, default):
+                shown.append(f"{name}={_literal(value)}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _literal(value: Any) -> str:
+    """Print a parameter in full: two different arrays never print alike."""
+    if isinstance(value, np.ndarray):
+        return repr(value.tolist())
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def _same(value: Any, default: Any) -> bool:
+    if value is default:
+        return True
+    return type(value) is type(default) and not isinstance(value, np.ndarray) and bool(value == default)
+
+
+class Kernel(Parameters, ABC):
+    """A positive semi-definite similarity between rows, unless `definite` says otherwise."""
+
+    definite: bool = True
+
+    @abstractmethod
+    def prepare(self, X: Any) -> Any:
+        """Return what `block` needs of the rows of X: arrays (or a tuple of them) with one entry a row."""
+
+    @abstractmethod
+    def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
+        """Return kernel values (rows of A, rows of B) of two prepared inputs as a new array.
+
+        Where ``A is B`` the result is exactly symmetric.
+        """
+
+    @abstractmethod
+    def diagonal(self, A: Any) -> Array:
+        """Return the kernel of each row of a prepared input with itself, (n,) float64."""
+
+    def fitted(self, X: Any, sample_weight: Array | None = None) -> Kernel:
+        """Return the kernel with every parameter that is learned from training data filled in."""
+        return self
+
+    def gram(self, X: Any, Y: Any = None) -> Array:
+        """Return the kernel matrix, (n, m) float64.
+
+        Parameters
+        ----------
+        X : n rows of what this kernel compares (table, Sequences, views)
+        Y : m rows; None for X itself
+        """
+        A = self.prepare(X)
+        return self.block(A, A if Y is None else self.prepare(Y))
+
+    def diag(self, X: Any) -> Array:
+        """Return ``K(x, x)`` for each row of X, (n,) float64."""
+        return self.diagonal(self.prepare(X))
+
+    def on(self, columns: Any) -> On:
+        """Return this kernel restricted to a named view, a column, a list or a slice of columns."""
+        from kernelweave.kernels.compose import On
+
+        return On(self, columns)
+
+    def normalized(self) -> Kernel:
+        """Return the kernel divided by the geometric mean of the two diagonals (cosine of the feature maps)."""
+        from kernelweave.kernels.compose import Cosine
+
+        return Cosine(self)
+
+    def __add__(self, other: Kernel) -> Sum:
+        from kernelweave.kernels.compose import Sum
+
+        return Sum(_terms(self, Sum) + _terms(other, Sum)) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: Kernel | float) -> Product | Scaled:
+        from kernelweave.kernels.compose import Product, Scaled
+
+        if isinstance(other, Kernel):
+            return Product(_terms(self, Product) + _terms(other, Product))
+        return Scaled(self, float(other))
+
+    __rmul__ = __mul__
+
+
+def _terms(kernel: Kernel, kind: type) -> list[Kernel]:
+    return list(kernel.kernels) if isinstance(kernel, kind) else [kernel]  # type: ignore[attr-defined]
+
+
+@runtime_checkable
+class Elementwise(Protocol):
+    """Ability: the kernel is a function of one number per pair, which other kernels may share.
+
+    Ten Gaussian widths have the same `base` (squared distances) and differ in `finish` only.
+    """
+
+    def base(self) -> Kernel:
+        """Return the description of the shared number; equal descriptions mean equal numbers."""
+
+    def finish(self, values: Array) -> Array:
+        """Turn base values into kernel values, in place."""
+
+
+@runtime_checkable
+class FeatureMap(Protocol):
+    """Ability: explicit sparse features whose inner product is the kernel, each of which can be decoded."""
+
+    def features(self, X: Any) -> Any:
+        """Return the features of the rows of X, CSR (n, number of features)."""
+
+    def names(self, columns: Array) -> list[Any]:
+        """Decode feature columns: what each one counts, for example (k-mer, position)."""
+
+
+def take(prepared: Any, rows: Any) -> Any:
+    """Return some rows of prepared input (arrays, tuples of arrays, anything indexed by rows)."""
+    if isinstance(prepared, tuple):
+        return tuple(take(part, rows) for part in prepared)
+    return prepared[rows]
+
+
+def count(prepared: Any) -> int:
+    """Return how many rows a prepared input has."""
+    if isinstance(prepared, tuple):
+        return count(prepared[0])
+    return int(prepared.shape[0]) if hasattr(prepared, "shape") else len(prepared)
