@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, TypeVar
 
+from threadpoolctl import ThreadpoolController
+
 from kernelweave.engines.base import Engine
 
 T = TypeVar("T")
@@ -21,7 +23,8 @@ class Serial:
 
     def map(self, fn: Callable[[T], R], parts: Iterable[T]) -> list[R]:
         """Return ``[fn(part) for part in parts]``."""
-        return [fn(part) for part in parts]
+        with _blas().limit(limits=1, user_api="blas"):
+            return [fn(part) for part in parts]
 
     def put(self, obj: Any) -> Any:
         """Return the object itself: nothing travels."""
@@ -37,9 +40,10 @@ class Threads:
     def map(self, fn: Callable[[T], R], parts: Iterable[T]) -> list[R]:
         """Return ``[fn(part) for part in parts]``; a single part stays in the calling thread."""
         parts = list(parts)
-        if len(parts) < 2:
-            return [fn(part) for part in parts]
-        return list(_pool(self.workers, os.getpid()).map(fn, parts))
+        with _blas().limit(limits=1, user_api="blas"):
+            if len(parts) < 2:
+                return [fn(part) for part in parts]
+            return list(_pool(self.workers, os.getpid()).map(fn, parts))
 
     def put(self, obj: Any) -> Any:
         """Return the object itself: threads share memory."""
@@ -50,6 +54,12 @@ class Threads:
 def _pool(workers: int, process: int) -> ThreadPoolExecutor:
     """Return the pool of this process: a forked child must not wait for its parent's threads."""
     return ThreadPoolExecutor(workers, thread_name_prefix="kernelweave")
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Return the handle that keeps BLAS to one thread inside a part: the parts are what runs in parallel."""
+    return ThreadpoolController()
 
 
 def available_cores() -> int:

@@ -1,0 +1,1 @@
+"""Solvers: the one problem, the one loop, the certificate, and the algorithms."""

@@ -1,0 +1,52 @@
+"""Scaling of kernels: learned on training rows, then a fixed part of the kernel, so that new rows are treated alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernelweave.engines.base import Engine
+from kernelweave.kernels.base import Array, Kernel, count
+from kernelweave.kernels.centred import Centred
+from kernelweave.kernels.compose import Cosine, Scaled
+from kernelweave.operators.cross import CrossKernel
+
+NORMALIZATIONS = ("trace", "cosine", "variance")
+
+
+def normalized(
+    kernel: Kernel, X: Any, how: str | None, engine: Engine, weight: Array | None = None, centre: bool = True
+) -> Kernel:
+    """Return the kernel scaled on the rows of X.
+
+    Parameters
+    ----------
+    how : "trace" (mean diagonal 1), "cosine" (every diagonal entry 1), "variance" (centred in feature space, mean
+        diagonal 1) or None
+    weight : (n,), a row of weight 2 counts as two rows
+    centre : whether "variance" must also shift the kernel; with a free intercept the shift changes nothing but the
+        intercept, so only the scale is needed
+    """
+    if how is None:
+        return kernel
+    if how == "cosine":
+        return Cosine(kernel)
+    if how not in NORMALIZATIONS:
+        raise ValueError(f"normalize={how!r} is unknown; choose one of {', '.join(NORMALIZATIONS)} or None.")
+    prepared = kernel.prepare(X)
+    n = count(prepared)
+    share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
+    size = float(share @ kernel.diagonal(prepared))
+    if how == "trace":
+        return _unit(kernel, size)
+    means = np.zeros(n)
+    CrossKernel(kernel, prepared, prepared, engine).add_to(means, np.arange(n), share)
+    grand = float(share @ means)
+    shifted = Centred(kernel, X, share, grand) if centre else kernel
+    return _unit(shifted, size - grand)
+
+
+def _unit(kernel: Kernel, size: float) -> Kernel:
+    """Divide by a mean diagonal; a kernel that vanishes on the training rows stays as it is."""
+    return Scaled(kernel, 1.0 / size) if size > 0 else kernel

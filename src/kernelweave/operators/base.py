@@ -1,0 +1,57 @@
+"""Contracts between kernels and optimisation: a kernel bound to training rows, and to new rows."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+Array = np.ndarray
+
+
+@runtime_checkable
+class Cross(Protocol):
+    """Kernel values between some new rows and the training rows."""
+
+    def columns(self, rows: Array) -> Array:
+        """Return ``K[:, rows]``, (number of new rows, len(rows))."""
+
+    def add_to(self, out: Array, rows: Array, steps: Array) -> None:
+        """Add ``K[:, rows] @ steps`` to `out`; steps are (k,) or (k, outputs)."""
+
+
+@runtime_checkable
+class Operator(Protocol):
+    """A kernel bound to n training rows.  It never sees labels: one operator serves all classes and costs."""
+
+    n: int
+
+    def diag(self) -> Array:
+        """Return the diagonal, (n,)."""
+
+    def columns(self, rows: Array) -> Array:
+        """Return ``K[:, rows]``, (n, len(rows))."""
+
+    def submatrix(self, rows: Array) -> Array:
+        """Return ``K[rows][:, rows]``, contiguous."""
+
+    def add_to(self, out: Array, rows: Array, steps: Array) -> None:
+        """Add ``K[:, rows] @ steps`` to `out` (n,)."""
+
+    def against(self, X: Any) -> Cross:
+        """Return the kernel between the rows of X and the training rows."""
+
+
+@runtime_checkable
+class Dense(Protocol):
+    """Ability: the whole Gram matrix is in memory, for loops that need every column at machine speed."""
+
+    gram: Array
+
+
+def product(operator: Operator, alpha: Array) -> Array:
+    """Return ``K @ alpha``, reading only the columns where alpha is not zero."""
+    out = np.zeros(operator.n)
+    rows = np.flatnonzero(alpha)
+    operator.add_to(out, rows, alpha[rows])
+    return out

@@ -1,0 +1,87 @@
+"""`bind`: estimate memory first, then choose how a kernel is held, and say why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelweave.engines.base import Engine
+from kernelweave.kernels.base import Kernel, count
+from kernelweave.operators.base import Operator
+from kernelweave.operators.cached import CachedColumns
+from kernelweave.operators.dense import DenseGram
+from kernelweave.operators.memory import memory_budget, show_bytes
+
+DOUBLE_UP_TO = 256e6
+"""A Gram matrix is kept in double precision up to this size; beyond it, single precision halves the traffic."""
+FINE_TOLERANCE = 1e-6
+"""Below this tolerance the rounding of single precision would show in the certificate."""
+FEWEST_COLUMNS = 64
+"""A cache of fewer columns than this would compute the same ones over and over."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a kernel on n rows will be held, how many bytes that takes, and the reason in words."""
+
+    kind: str
+    dtype: type
+    columns: int
+    size: int
+    reason: str
+
+
+def plan(n: int, limit: float | str | None = "auto", tol: float = 1e-3) -> Plan:
+    """Choose between a stored Gram matrix and cached columns for n rows.
+
+    Examples
+    --------
+    >>> plan(1000, "1GB").kind
+    'dense'
+    >>> plan(100_000, "1GB").kind
+    'cached'
+    """
+    budget = memory_budget(limit)
+    for dtype, allowed in (
+        (np.float64, budget if tol < FINE_TOLERANCE else min(budget, DOUBLE_UP_TO)),
+        (np.float32, budget),
+    ):
+        size = n * n * np.dtype(dtype).itemsize
+        if size <= allowed:
+            return Plan(
+                "dense",
+                dtype,
+                n,
+                size,
+                f"the {n} x {n} Gram matrix in {np.dtype(dtype).name} takes {show_bytes(size)}",
+            )
+    columns = int(budget // (4 * n))
+    if columns < min(n, FEWEST_COLUMNS):
+        raise MemoryError(
+            f"{FEWEST_COLUMNS} kernel columns of {n} rows take {show_bytes(FEWEST_COLUMNS * 4.0 * n)}, more than the "
+            f"memory_limit of {show_bytes(budget)}; raise the limit or train on fewer rows."
+        )
+    return Plan(
+        "cached", np.float32, columns, columns * 4 * n,
+        f"the Gram matrix would take {show_bytes(4.0 * n * n)} of the {show_bytes(budget)} allowed, "
+        f"so {columns} of {n} columns are cached",
+    )  # fmt: skip
+
+
+def bind(kernel: Kernel, X: Any, engine: Engine, limit: float | str | None = "auto", tol: float = 1e-3) -> Operator:
+    """Bind a kernel to training rows in the representation that fits the memory limit.
+
+    Parameters
+    ----------
+    kernel : with every learned parameter filled in (`Kernel.fitted`)
+    X : training rows
+    limit : bytes, a text such as "4GB", or "auto"
+    tol : the relative gap that will be asked for; decides on the precision
+    """
+    prepared = kernel.prepare(X)
+    chosen = plan(count(prepared), limit, tol)
+    if chosen.kind == "dense":
+        return DenseGram(kernel, prepared, engine, chosen.dtype)
+    return CachedColumns(kernel, prepared, engine, chosen.columns, chosen.dtype)

@@ -1,0 +1,121 @@
+"""The duality gap, computed by one piece of code for all solvers.
+
+A solver offers candidates; `Ledger` keeps the best feasible primal and the best feasible dual point seen.
+Their relative gap bounds how far either objective is from the optimum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelweave.solvers.problems import Array, Problem
+
+SMALLEST_SCALE = 1e-12
+"""Floor of the denominator of a relative gap."""
+FLAT = 1e-12
+"""Slope, relative to the total cost, below which the objective counts as flat in the intercept."""
+HALVINGS = 200
+"""More halvings than double precision can tell apart."""
+
+
+def relative_gap(primal: float, dual: float) -> float:
+    """Return ``(primal - dual) / max(|primal|, 1e-12)``; infinite while either is unknown."""
+    if not (np.isfinite(primal) and np.isfinite(dual)):
+        return np.inf
+    return (primal - dual) / max(abs(primal), SMALLEST_SCALE)
+
+
+@dataclass(frozen=True)
+class PrimalPoint:
+    """A classifier: ``w = sum_i alpha_i Phi(x_i)`` (for many kernels: ``w_k`` has weight beta_k) and its intercept."""
+
+    alpha: Array
+    intercept: float
+    value: float
+    beta: Array | None = None
+
+
+@dataclass(frozen=True)
+class DualPoint:
+    """A feasible alpha and its dual objective."""
+
+    alpha: Array
+    value: float
+
+
+class Ledger:
+    """Keeps the best primal and the best dual point that were offered."""
+
+    def __init__(self) -> None:
+        self.primal: PrimalPoint | None = None
+        self.dual: DualPoint | None = None
+
+    def offer(self, primal: PrimalPoint | None = None, dual: DualPoint | None = None) -> None:
+        """Take candidates; the better of old and new is kept on each side."""
+        if primal is not None and (self.primal is None or primal.value < self.primal.value):
+            self.primal = primal
+        if dual is not None and (self.dual is None or dual.value > self.dual.value):
+            self.dual = dual
+
+    @property
+    def gap(self) -> float:
+        """Relative gap between the two points kept."""
+        if self.primal is None or self.dual is None:
+            return np.inf
+        return relative_gap(self.primal.value, self.dual.value)
+
+
+def certify(problem: Problem, alpha: Array, K_alpha: Array, ledger: Ledger, feasible: bool = True) -> None:
+    """Offer alpha as a primal point (with its best intercept) and, if feasible, as a dual point."""
+    energy = float(alpha @ K_alpha)
+    b = best_intercept(problem, K_alpha, alpha)
+    ledger.offer(primal=PrimalPoint(alpha.copy(), b, problem.primal(energy, K_alpha + b, b)))
+    if feasible:
+        ledger.offer(dual=DualPoint(alpha.copy(), problem.dual(alpha, energy)))
+
+
+def best_intercept(problem: Problem, outputs: Array, alpha: Array) -> float:
+    """Return the intercept that minimises the primal objective for fixed outputs ``K alpha``.
+
+    Where a whole interval of intercepts is optimal, its middle is returned.
+    """
+    if problem.intercept == "none":
+        return 0.0
+    if problem.intercept == "regularized":
+        return float(alpha.sum())
+    slack = FLAT * float(problem.cost.sum())
+
+    def slope(b: float) -> float:
+        return problem.total + float(problem.cost @ problem.loss.derivative(outputs + b, problem.y))
+
+    low, high = _bracket(slope, float(np.ptp(outputs)) + 1.0)
+    left = _halve(lambda b: slope(b) >= -slack, low, high)
+    right = _halve(lambda b: slope(b) > slack, left, high)
+    return 0.5 * (left + right)
+
+
+def _bracket(slope, width: float) -> tuple[float, float]:  # type: ignore[no-untyped-def]
+    """Return two intercepts between which the slope changes its sign."""
+    low = high = width
+    while slope(-low) > 0 and np.isfinite(low):
+        low *= 4.0
+    while slope(high) < 0 and np.isfinite(high):
+        high *= 4.0
+    return -low, high
+
+
+def _halve(reached, low: float, high: float) -> float:  # type: ignore[no-untyped-def]
+    """Return the smallest point of [low, high] from which on `reached` holds."""
+    if reached(low):
+        return low
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        if middle in (low, high):
+            break
+        if reached(middle):
+            high = middle
+        else:
+            low = middle
+    return high

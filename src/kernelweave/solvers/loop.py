@@ -1,0 +1,79 @@
+"""The one loop that drives every solver: clock, history, tolerance, progress, early stop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from kernelweave.solvers.certificate import Ledger, PrimalPoint
+from kernelweave.solvers.result import Result, Trace
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When to stop: at a relative gap, or after so many iterations (-1: no limit)."""
+
+    tol: float = 1e-3
+    max_iter: int = -1
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a monitor is told after each iteration."""
+
+    iteration: int
+    seconds: float
+    primal: float
+    dual: float
+    gap: float
+
+
+Monitor = Callable[[Progress], Any]
+"""Told of each iteration; a true answer stops the run."""
+
+
+class Solver(Protocol):
+    """An algorithm: set up, one iteration, candidates for the certificate."""
+
+    def init(self, problem: Any, start: Any, stop: Stop) -> None:
+        """Set up the state; `start` is a former solution to begin from, or None."""
+
+    def step(self) -> None:
+        """Do one iteration."""
+
+    def certify(self, ledger: Ledger) -> dict[str, float]:
+        """Offer the best points at hand to the ledger; return extra columns for the trace."""
+
+    def fallback(self) -> PrimalPoint:
+        """Return a valid, if poor, point for a run that is stopped before its first certificate."""
+
+
+def run(solver: Solver, problem: Any, stop: Stop, monitor: Monitor | None = None, start: Any = None) -> Result:
+    """Drive a solver until the gap is reached, the limit is hit, the monitor stops it, or Ctrl-C.
+
+    An interrupted run returns the best point so far.
+    """
+    began = time.perf_counter()
+    ledger, trace, iteration, interrupted = Ledger(), Trace(), 0, False
+    try:
+        solver.init(problem, start, stop)
+        while iteration != stop.max_iter:
+            solver.step()
+            iteration += 1
+            extra = solver.certify(ledger)
+            seconds = time.perf_counter() - began
+            primal = ledger.primal.value if ledger.primal else float("inf")
+            dual = ledger.dual.value if ledger.dual else float("-inf")
+            trace.add(seconds=seconds, primal=primal, dual=dual, gap=ledger.gap, **extra)
+            asked = monitor(Progress(iteration, seconds, primal, dual, ledger.gap)) if monitor else None
+            if ledger.gap <= stop.tol:
+                break
+            if asked:
+                interrupted = True
+                break
+    except KeyboardInterrupt:
+        interrupted = True
+    primal_point = ledger.primal or solver.fallback()
+    return Result(primal_point, ledger.dual, trace, iteration, ledger.gap <= stop.tol, interrupted)

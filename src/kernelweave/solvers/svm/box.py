@@ -1,0 +1,112 @@
+"""What the solvers of box-constrained duals share: variables, outputs, start, gains, working-set solves.
+
+Letters: v (copies, n) dual variables, alpha = v.sum(axis=0), F = K alpha, gain = p - F - shift sum(alpha) - ridge v.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelweave.losses import BoxQP
+from kernelweave.operators.base import product
+from kernelweave.solvers.certificate import Ledger, PrimalPoint, certify
+from kernelweave.solvers.loop import Stop
+from kernelweave.solvers.problems import Array, Problem
+from kernelweave.solvers.svm.pairs import solve_pairs, solve_single
+from kernelweave.solvers.svm.polish import polish
+
+
+class BoxSolver:
+    """State of a box-constrained dual problem; subclasses choose what to work on in `step`."""
+
+    problem: Problem
+    box: BoxQP
+    v: Array
+    F: Array
+
+    def init(self, problem: Problem, start: Array | None, stop: Stop) -> None:
+        """Start from `start` (alpha, clipped into the box) or from the simplest feasible point."""
+        box = problem.loss.box(problem.y, problem.cost)
+        if box is None:
+            raise TypeError(f"{problem.loss.name} loss has no box-constrained dual; use solver='newton'.")
+        self.problem, self.box, self.stop = problem, box, stop
+        self.diag = problem.operator.diag()
+        self.v = box.split(np.zeros(problem.operator.n) if start is None else np.asarray(start, dtype=float))
+        if problem.free:
+            balance(self.v, box, problem.total)
+        self.F = product(problem.operator, self.v.sum(axis=0))
+        self.exact = False
+
+    @property
+    def alpha(self) -> Array:
+        """Signed dual variables, one a row."""
+        return self.v.sum(axis=0)
+
+    def gains(self) -> Array:
+        """Return the derivative of the dual objective in each variable, (copies, n)."""
+        outputs = self.F + self.problem.shift * self.v.sum()
+        return self.box.p - outputs - self.box.ridge * self.v
+
+    def violation(self, gains: Array) -> float:
+        """Return how far the optimality conditions are from holding, in units of the outputs."""
+        growing = np.max(gains, where=self.v < self.box.high, initial=-np.inf)
+        falling = np.min(gains, where=self.v > self.box.low, initial=np.inf)
+        return float(growing - falling) if self.problem.free else float(max(growing, -falling, 0.0))
+
+    def solve_inner(self, K: Array, rows: Array | slice, v: Array, F: Array, tolerance: float, steps: int) -> float:
+        """Improve local copies of some variables and their outputs; return the violation among them."""
+        b = self.box
+        p, low, high = (np.ascontiguousarray(a[:, rows]) for a in (b.p, b.low, b.high))
+        diag, ridge = self.diag[rows], b.ridge[rows]
+        if self.problem.free:
+            return float(solve_pairs(K, diag, p, ridge, low, high, tolerance, steps, v, F)[1])
+        shift = self.problem.shift
+        return float(solve_single(K, diag, p, ridge, low, high, shift, tolerance, steps, v, F)[1])
+
+    def move(self, rows: Array, v: Array) -> None:
+        """Set the variables of some rows and carry the change over to all outputs."""
+        change = v.sum(axis=0) - self.v[:, rows].sum(axis=0)
+        moved = np.flatnonzero(change)
+        self.problem.operator.add_to(self.F, rows[moved], change[moved])
+        self.v[:, rows] = v
+
+    def certify(self, ledger: Ledger) -> dict[str, float]:
+        """Offer alpha on both sides; once within tolerance, finish the free variables exactly if they are few."""
+        certify(self.problem, self.alpha, self.F, ledger)
+        if ledger.gap <= self.stop.tol and not self.exact:
+            self.exact = True
+            if polish(self):
+                certify(self.problem, self.alpha, self.F, ledger)
+        return {}
+
+    def fallback(self) -> PrimalPoint:
+        """Return the current point."""
+        ledger = Ledger()
+        certify(self.problem, self.alpha, self.F, ledger)
+        assert ledger.primal is not None
+        return ledger.primal
+
+
+def balance(v: Array, box: BoxQP, total: float) -> None:
+    """Change v, inside its box, until it adds up to `total`."""
+    excess = v.sum() - total
+    if excess > 0:
+        _shrink(v, v > 0, excess)
+    elif total == 0:
+        _shrink(v, v < 0, -excess)
+    else:
+        _fill(v, box.high, -excess)
+
+
+def _shrink(v: Array, side: Array, amount: float) -> None:
+    """Draw the variables of one sign towards zero until their sum has changed by `amount`."""
+    size = np.abs(v[side]).sum()
+    if size > 0:
+        v[side] *= max(0.0, 1.0 - amount / size)
+
+
+def _fill(v: Array, high: Array, amount: float) -> None:
+    """Raise variables to their upper bounds, first ones first, until their sum has grown by `amount`."""
+    room = (high - v).ravel()
+    before = np.concatenate([[0.0], np.cumsum(room)[:-1]])
+    v += np.clip(amount - before, 0.0, room).reshape(v.shape)
