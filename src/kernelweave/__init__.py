@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from kernelweave._version import __version__
 
 if TYPE_CHECKING:
-    from kernelweave.data import Alphabet, Sequences, Views, datasets
+    from kernelweave import datasets
+    from kernelweave.data import Alphabet, Sequences, Views
     from kernelweave.estimators import KernelClassifier, KernelNovelty, KernelRegressor, load, save
     from kernelweave.io import read, read_fasta
     from kernelweave.kernels import (
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     )
 
 _ROOMS = {
-    "data": ("Alphabet", "Sequences", "Views", "datasets"),
+    "data": ("Alphabet", "Sequences", "Views"),
     "io": ("read", "read_fasta"),
     "kernels": (
         "Identity",
@@ -84,6 +85,8 @@ __all__ = [  # noqa: RUF022 - in the order of use: data, kernels, estimators, fi
 
 def __getattr__(name: str) -> Any:
     """Load a public name from its room at first use and keep it."""
+    if name == "datasets":
+        return import_module("kernelweave.datasets")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

@@ -1,0 +1,23 @@
+"""Sphinx: the manual of kernelweave."""
+
+from kernelweave import __version__
+
+project = "kernelweave"
+author = copyright = "The kernelweave authors"
+version = release = __version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+]
+myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
+autosummary_generate = True
+autosummary_imported_members = True
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+exclude_patterns = ["_build"]
+html_theme = "alabaster"
+html_theme_options = {"description": "Learning with kernels, with a certificate on every fit", "fixed_sidebar": True}
