@@ -1,0 +1,8 @@
+"""Alphabets, sequences, named views and synthetic data."""
+
+from kernelweave.data import datasets
+from kernelweave.data.alphabet import Alphabet
+from kernelweave.data.sequences import Sequences
+from kernelweave.data.views import Views, select
+
+__all__ = ["Alphabet", "Sequences", "Views", "datasets", "select"]

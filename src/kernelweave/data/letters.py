@@ -1,0 +1,48 @@
+"""Rules for letters and rows of text that alphabets and sequences share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray
+Row = str | bytes | Sequence[str]
+KINDS = ("characters", "words", "bytes")
+
+
+def check_letters(name: str, letters: tuple[str, ...], partners: tuple[str, ...] | None, fold: bool, kind: str) -> None:
+    """Raise unless letters, their partners and the kind make an alphabet."""
+    if kind not in KINDS:
+        raise ValueError(f"kind={kind!r} is unknown; use one of {', '.join(KINDS)}.")
+    if not letters:
+        raise ValueError(f"Alphabet {name!r} has no letters.")
+    compared = [letter.upper() for letter in letters] if fold else letters
+    if len(set(compared)) < len(compared):
+        twice = next(letter for letter in compared if compared.count(letter) > 1)
+        raise ValueError(f"Alphabet {name!r} holds the letter {twice!r} twice.")
+    if kind == "words" and (bad := [word for word in letters if word.split() != [word]]):
+        raise ValueError(f"Alphabet {name!r} holds {bad[0]!r}; a word has at least one character and no blank.")
+    if kind == "characters" and any(len(letter) != 1 for letter in letters):
+        raise ValueError(f"Alphabet {name!r} is of characters but holds letters of another length than 1.")
+    if partners is not None and (len(partners) != len(letters) or set(partners) != set(letters)):
+        raise ValueError(f"The complement of alphabet {name!r} must list each of its letters once.")
+
+
+def check_unknown(unknown: str) -> None:
+    """Raise unless the policy for unknown letters is a known one."""
+    if unknown not in ("error", "mask"):
+        raise ValueError(f"unknown={unknown!r} is no policy; use 'error' or 'mask'.")
+
+
+def tokens_of(row: Row) -> list[str]:
+    """Return the words of a row: text is split at blanks, a list is taken as it is."""
+    if isinstance(row, bytes):
+        row = row.decode("utf-8", "surrogateescape")
+    return row.split() if isinstance(row, str) else list(row)
+
+
+def lengths_of(rows: Sequence[Any]) -> Array:
+    """Return the length of each row, int64."""
+    return np.fromiter(map(len, rows), np.int64, len(rows))

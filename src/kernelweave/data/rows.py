@@ -1,0 +1,78 @@
+"""Rows of a flat buffer: offsets, row numbers, where a letter lies, ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from kernelweave.data.letters import Row
+
+Array = np.ndarray
+IDS = np.dtypes.StringDType()
+"""Type of the ids: strings of any length, a few bytes each."""
+
+
+def offsets_of(lengths: Array) -> Array:
+    """Return where rows of these lengths start in a flat buffer, and where the last one ends."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+
+
+def first_masked(codes: Array, offsets: Array, mask: int) -> tuple[int, int] | None:
+    """Return (row, position) of the first masked letter, or None."""
+    block = 1 << 22
+    for start in range(0, codes.size, block):
+        hits = codes[start : start + block] == mask
+        if hits.any():
+            at = start + int(np.argmax(hits))
+            row = int(np.searchsorted(offsets, at, side="right")) - 1
+            return row, at - int(offsets[row])
+    return None
+
+
+def row_numbers(key: Any, n: int) -> Array:
+    """Return non-negative row numbers for a list, an integer array or a boolean mask."""
+    rows = np.asarray(key)
+    if rows.size == 0 and rows.dtype != bool:
+        return np.zeros(0, np.int64)
+    if rows.ndim != 1 or rows.dtype.kind not in "iub":
+        raise IndexError(f"Rows are chosen by integers, a slice or a boolean mask, not by {type(key).__name__}.")
+    if rows.dtype == bool:
+        if rows.size != n:
+            raise IndexError(f"The boolean mask has {rows.size} entries for {n} rows.")
+        return np.flatnonzero(rows)
+    rows = rows.astype(np.int64)
+    if rows.min() < -n or rows.max() >= n:
+        bad = int(rows.max() if rows.max() >= n else rows.min())
+        raise IndexError(f"Row {bad} does not exist: there are {n} rows.")
+    return np.where(rows < 0, rows + n, rows)
+
+
+def same_ids(a: Array | None, b: Array | None) -> bool:
+    """Tell whether two sets of ids, or their absence, agree."""
+    return a is b if a is None or b is None else bool(np.array_equal(a, b))
+
+
+def as_ids(ids: Iterable[str] | None, n: int) -> Array | None:
+    """Return n ids as an array of strings; None stays None."""
+    if ids is None:
+        return None
+    if isinstance(ids, np.ndarray) and ids.dtype == IDS:
+        names = ids
+    else:
+        names = np.array([str(name) for name in ids], dtype=IDS)
+    if names.shape != (n,):
+        raise ValueError(f"There are {names.size} ids for {n} sequences.")
+    return names
+
+
+def check_rows(strings: Iterable[Row]) -> list[Row]:
+    """Return rows of text as a list, or raise at the first that is none."""
+    if isinstance(strings, str | bytes):
+        raise TypeError("Expected a list of strings, got a single string.")
+    rows = list(strings)
+    for number, row in enumerate(rows):
+        if not isinstance(row, str | bytes | list | tuple):
+            raise TypeError(f"Row {number} is a {type(row).__name__}, expected a string.")
+    return rows

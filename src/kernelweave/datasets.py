@@ -1,0 +1,19 @@
+"""Synthetic data sets with known structure, under a short name."""
+
+from kernelweave.data.datasets import (
+    make_complementary,
+    make_linear_plus_rbf,
+    make_sines,
+    make_splice,
+    make_stars,
+    splice_signals,
+)
+
+__all__ = [
+    "make_complementary",
+    "make_linear_plus_rbf",
+    "make_sines",
+    "make_splice",
+    "make_stars",
+    "splice_signals",
+]
