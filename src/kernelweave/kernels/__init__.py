@@ -1,0 +1,36 @@
+"""Kernels: descriptions of similarities with scikit-learn parameters and no data, one file per family."""
+
+from kernelweave.kernels.base import Elementwise, FeatureMap, Kernel
+from kernelweave.kernels.compose import Cosine, On, Product, Scaled, Sum, per_feature
+from kernelweave.kernels.identity import Identity
+from kernelweave.kernels.precomputed import Precomputed
+from kernelweave.kernels.reference import reference
+from kernelweave.kernels.registry import build, describe, parse
+from kernelweave.kernels.spectrum import Spectrum
+from kernelweave.kernels.vector import RBF, Laplacian, Linear, Polynomial, Sigmoid
+from kernelweave.kernels.weighted_degree import WeightedDegree
+
+__all__ = [
+    "RBF",
+    "Cosine",
+    "Elementwise",
+    "FeatureMap",
+    "Identity",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "On",
+    "Polynomial",
+    "Precomputed",
+    "Product",
+    "Scaled",
+    "Sigmoid",
+    "Spectrum",
+    "Sum",
+    "WeightedDegree",
+    "build",
+    "describe",
+    "parse",
+    "per_feature",
+    "reference",
+]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -28,7 +29,11 @@ class Parameters:
     @classmethod
     def _names(cls) -> list[str]:
         signature = inspect.signature(cls.__init__)
-        return [name for name, p in signature.parameters.items() if name != "self" and p.kind != p.VAR_KEYWORD]
+        return [
+            name
+            for name, p in signature.parameters.items()
+            if name != "self" and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
+        ]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, those of nested kernels as ``outer__inner``."""
@@ -74,9 +79,15 @@ class Parameters:
 
 def _literal(value: Any) -> str:
     """Print a parameter in full: two different arrays never print alike."""
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | np.generic):
         return repr(value.tolist())
-    return repr(value.item() if isinstance(value, np.generic) else value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_literal, value))}]"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_literal, value))}{',' if len(value) == 1 else ''})"
+    if isinstance(value, slice):
+        return f"slice({_literal(value.start)}, {_literal(value.stop)}, {_literal(value.step)})"
+    return repr(value)
 
 
 def _same(value: Any, default: Any) -> bool:
@@ -88,7 +99,10 @@ def _same(value: Any, default: Any) -> bool:
 class Kernel(Parameters, ABC):
     """A positive semi-definite similarity between rows, unless `definite` says otherwise."""
 
-    definite: bool = True
+    @property
+    def definite(self) -> bool:
+        """Whether every Gram matrix of this kernel is positive semi-definite."""
+        return True
 
     @abstractmethod
     def prepare(self, X: Any) -> Any:
@@ -146,7 +160,7 @@ class Kernel(Parameters, ABC):
 
         if isinstance(other, Kernel):
             return Product(_terms(self, Product) + _terms(other, Product))
-        return Scaled(self, float(other))
+        return Scaled(self, float(other)) if isinstance(other, Real) else NotImplemented
 
     __rmul__ = __mul__
 
@@ -155,8 +169,27 @@ def _terms(kernel: Kernel, kind: type) -> list[Kernel]:
     return list(kernel.kernels) if isinstance(kernel, kind) else [kernel]  # type: ignore[attr-defined]
 
 
+class Wrapper(Kernel):
+    """A kernel around another; it has an ability only while the kernel inside it has that ability too."""
+
+    kernel: Kernel
+
+    @property
+    def definite(self) -> bool:
+        """Whether the kernel inside is."""
+        return self.kernel.definite
+
+
+class _Ability(type(Protocol)):  # type: ignore[misc]
+    """Asks a wrapper for the abilities of the kernel inside it: the class alone cannot tell."""
+
+    def __instancecheck__(cls, kernel: Any) -> bool:
+        able = super().__instancecheck__(kernel)
+        return able and (not isinstance(kernel, Wrapper) or isinstance(kernel.kernel, cls))
+
+
 @runtime_checkable
-class Elementwise(Protocol):
+class Elementwise(Protocol, metaclass=_Ability):
     """Ability: the kernel is a function of one number per pair, which other kernels may share.
 
     Ten Gaussian widths have the same `base` (squared distances) and differ in `finish` only.
@@ -170,7 +203,7 @@ class Elementwise(Protocol):
 
 
 @runtime_checkable
-class FeatureMap(Protocol):
+class FeatureMap(Protocol, metaclass=_Ability):
     """Ability: explicit sparse features whose inner product is the kernel, each of which can be decoded."""
 
     def features(self, X: Any) -> Any:

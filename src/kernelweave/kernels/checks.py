@@ -1,0 +1,53 @@
+"""Checks of kernel parameters, made when a kernel is first evaluated: one sentence each."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from kernelweave.data.alphabet import Alphabet
+from kernelweave.data.sequences import Sequences
+from kernelweave.kernels.base import Kernel
+
+
+def check_number(kernel: Kernel, name: str, value: Any) -> None:
+    """Raise unless the parameter is a finite number."""
+    if not isinstance(value, Real) or not np.isfinite(float(value)):
+        raise ValueError(f"{name}={value!r} of {type(kernel).__name__} must be a finite number.")
+
+
+def check_positive(kernel: Kernel, name: str, value: Any, expected: str = "a positive number") -> None:
+    """Raise unless the parameter is a finite number above zero."""
+    if not isinstance(value, Real) or not 0 < float(value) < np.inf:
+        raise ValueError(f"{name}={value!r} of {type(kernel).__name__} must be {expected}.")
+
+
+def check_count(kernel: Kernel, name: str, value: Any) -> None:
+    """Raise unless the parameter is a positive integer."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < 1:
+        raise ValueError(f"{name}={value!r} of {type(kernel).__name__} must be a positive integer.")
+
+
+def check_kernel(owner: Kernel, value: Any) -> None:
+    """Raise unless a part of a composed kernel is a kernel."""
+    if not isinstance(value, Kernel):
+        raise TypeError(f"{type(owner).__name__} is made of kernels, but got {value!r}.")
+
+
+def check_sequences(kernel: Kernel, X: Any) -> None:
+    """Raise unless X holds sequences."""
+    if not isinstance(X, Sequences):
+        raise TypeError(
+            f"{type(kernel).__name__} compares sequences, but got {type(X).__name__}; make them with "
+            "Sequences.from_strings."
+        )
+
+
+def check_alphabets(alphabet: Alphabet, other: Alphabet) -> None:
+    """Raise unless two inputs are spelled with the same letters."""
+    if alphabet != other:
+        raise ValueError(
+            f"Sequences over different alphabets cannot be compared: one side is {alphabet!r}, the other {other!r}."
+        )

@@ -1,0 +1,243 @@
+"""Kernels made of kernels: restricted to columns or a view, added, multiplied, scaled, normalised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from typing import Any, cast
+
+import numpy as np
+
+from kernelweave.data.views import select
+from kernelweave.kernels.base import Array, Elementwise, Kernel, Wrapper
+from kernelweave.kernels.checks import check_kernel, check_positive
+
+
+class On(Wrapper):
+    """A kernel restricted to some columns of a table or to a named view.
+
+    Parameters
+    ----------
+    kernel : the kernel that compares what was selected
+    columns : an integer, a list, a slice or a mask of columns; or the name of a view (or a list of names)
+
+    Examples
+    --------
+    >>> from kernelweave.kernels.vector import Linear
+    >>> On(Linear(), [0, 2]).gram([[1.0, 5.0, 1.0], [2.0, 5.0, 0.0]])
+    array([[2., 2.],
+           [2., 4.]])
+    """
+
+    def __init__(self, kernel: Kernel, columns: Any):
+        self.kernel = kernel
+        self.columns = columns
+
+    def fitted(self, X: Any, sample_weight: Array | None = None) -> Kernel:
+        """Return the kernel fitted to the selection."""
+        check_kernel(self, self.kernel)
+        return On(self.kernel.fitted(select(X, self.columns), sample_weight), self.columns)
+
+    def prepare(self, X: Any) -> Any:
+        """Return what the kernel inside needs of the selection."""
+        check_kernel(self, self.kernel)
+        return self.kernel.prepare(select(X, self.columns))
+
+    def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
+        """Return the values of the kernel inside."""
+        return self.kernel.block(A, B, dtype)
+
+    def diagonal(self, A: Any) -> Array:
+        """Return the diagonal of the kernel inside."""
+        return self.kernel.diagonal(A)
+
+    def base(self) -> Kernel:
+        """Return the number under the kernel inside, on the same columns."""
+        return On(cast(Elementwise, self.kernel).base(), self.columns)
+
+    def finish(self, values: Array) -> Array:
+        """Turn base values into kernel values, in place."""
+        return cast(Elementwise, self.kernel).finish(values)
+
+
+class Scaled(Wrapper):
+    """A kernel times a positive number.
+
+    Examples
+    --------
+    >>> from kernelweave.kernels.vector import Linear
+    >>> (2 * Linear()).gram([[1.0], [3.0]])
+    array([[ 2.,  6.],
+           [ 6., 18.]])
+    """
+
+    def __init__(self, kernel: Kernel, factor: float):
+        self.kernel = kernel
+        self.factor = factor
+
+    def fitted(self, X: Any, sample_weight: Array | None = None) -> Kernel:
+        """Return the fitted kernel times the same number."""
+        check_kernel(self, self.kernel)
+        return Scaled(self.kernel.fitted(X, sample_weight), self.factor)
+
+    def prepare(self, X: Any) -> Any:
+        """Return what the kernel inside needs."""
+        check_kernel(self, self.kernel)
+        check_positive(self, "factor", self.factor)
+        return self.kernel.prepare(X)
+
+    def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
+        """Return the scaled values."""
+        values = self.kernel.block(A, B, dtype)
+        values *= self.factor
+        return values
+
+    def diagonal(self, A: Any) -> Array:
+        """Return the scaled diagonal."""
+        return self.kernel.diagonal(A) * self.factor
+
+    def base(self) -> Kernel:
+        """Return the number under the kernel inside."""
+        return cast(Elementwise, self.kernel).base()
+
+    def finish(self, values: Array) -> Array:
+        """Turn base values into kernel values, in place."""
+        check_positive(self, "factor", self.factor)
+        values = cast(Elementwise, self.kernel).finish(values)
+        values *= self.factor
+        return values
+
+
+class Cosine(Wrapper):
+    """A kernel divided by the geometric mean of the two diagonals; a row that is zero resembles nothing (0/0 = 0).
+
+    Examples
+    --------
+    >>> from kernelweave.kernels.vector import Linear
+    >>> Cosine(Linear()).gram([[3.0, 4.0], [0.0, 2.0], [0.0, 0.0]])
+    array([[1. , 0.8, 0. ],
+           [0.8, 1. , 0. ],
+           [0. , 0. , 0. ]])
+    """
+
+    def __init__(self, kernel: Kernel):
+        self.kernel = kernel
+
+    def fitted(self, X: Any, sample_weight: Array | None = None) -> Kernel:
+        """Return the fitted kernel, normalised."""
+        check_kernel(self, self.kernel)
+        return Cosine(self.kernel.fitted(X, sample_weight))
+
+    def prepare(self, X: Any) -> Any:
+        """Return what the kernel inside needs, and one over the norm of each row."""
+        check_kernel(self, self.kernel)
+        inner = self.kernel.prepare(X)
+        norms = self.kernel.diagonal(inner)
+        if np.any(norms < 0):
+            row = int(np.argmax(norms < 0))
+            raise ValueError(f"{self.kernel!r} cannot be normalised: row {row} has the negative norm {norms[row]}.")
+        with np.errstate(divide="ignore"):
+            return inner, np.where(norms > 0, 1 / np.sqrt(norms), 0.0)
+
+    def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
+        """Return the normalised values; where ``A is B`` the diagonal is exactly 1 (or 0)."""
+        same = A is B
+        (inner, scale), (others, other_scale) = A, B
+        values = self.kernel.block(inner, others, dtype)
+        values *= np.multiply.outer(scale, other_scale)
+        if same:
+            np.fill_diagonal(values, self.diagonal(A))
+        return values
+
+    def diagonal(self, A: Any) -> Array:
+        """Return ones, and zeros for rows that are zero."""
+        return (A[1] > 0).astype(np.float64)
+
+
+class Combination(Kernel):
+    """Several kernels on the same rows, put together entry by entry."""
+
+    kernels: Sequence[Kernel]
+    ufunc: np.ufunc
+
+    @property
+    def definite(self) -> bool:
+        """Whether all parts are."""
+        return all(kernel.definite for kernel in self.kernels)
+
+    def check(self) -> None:
+        """Raise if there is no part or one is no kernel."""
+        if len(self.kernels) == 0:
+            raise ValueError(f"{type(self).__name__} needs at least one kernel, but got none.")
+        for kernel in self.kernels:
+            check_kernel(self, kernel)
+
+    def fitted(self, X: Any, sample_weight: Array | None = None) -> Kernel:
+        """Return the combination of the fitted parts."""
+        self.check()
+        return type(self)([kernel.fitted(X, sample_weight) for kernel in self.kernels])  # type: ignore[call-arg]
+
+    def prepare(self, X: Any) -> Any:
+        """Return what each part needs."""
+        self.check()
+        return tuple(kernel.prepare(X) for kernel in self.kernels)
+
+    def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
+        """Return the combined values."""
+        blocks = (kernel.block(a, b, dtype) for kernel, a, b in zip(self.kernels, A, B))
+        return reduce(lambda total, part: self.ufunc(total, part, out=total), blocks)
+
+    def diagonal(self, A: Any) -> Array:
+        """Return the combined diagonal."""
+        return self.ufunc.reduce([kernel.diagonal(a) for kernel, a in zip(self.kernels, A)])
+
+
+class Sum(Combination):
+    """Sum of kernels.
+
+    Examples
+    --------
+    >>> from kernelweave.kernels.vector import Linear, RBF
+    >>> Linear() + RBF(gamma=1.0)
+    Sum([Linear(), RBF(gamma=1.0)])
+    """
+
+    ufunc = np.add
+
+    def __init__(self, kernels: Sequence[Kernel]):
+        self.kernels = kernels
+
+
+class Product(Combination):
+    """Entrywise product of kernels.
+
+    Examples
+    --------
+    >>> from kernelweave.kernels.vector import Linear, RBF
+    >>> (Linear() * RBF(gamma=1.0)).gram([[1.0], [2.0]]).round(3)
+    array([[1.   , 0.736],
+           [0.736, 4.   ]])
+    """
+
+    ufunc = np.multiply
+
+    def __init__(self, kernels: Sequence[Kernel]):
+        self.kernels = kernels
+
+
+def per_feature(kernels: Kernel | Iterable[Kernel], n_features: int) -> list[Kernel]:
+    """Return each kernel on each single column, all kernels of column 0 first.
+
+    Parameters
+    ----------
+    kernels : one kernel or several
+    n_features : number of columns of the table
+
+    Examples
+    --------
+    >>> from kernelweave.kernels.vector import RBF
+    >>> per_feature(RBF.grid([1, 2]), 2)[1:3]
+    [On(RBF(width=2.0), 0), On(RBF(width=1.0), 1)]
+    """
+    each = [kernels] if isinstance(kernels, Kernel) else list(kernels)
+    return [kernel.on(column) for column in range(n_features) for kernel in each]

@@ -1,0 +1,90 @@
+"""What a model must keep of its training data to evaluate kernels against some training rows later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from kernelweave.data.sequences import row_numbers
+from kernelweave.data.views import Views
+from kernelweave.kernels.base import Array, Kernel, Wrapper
+from kernelweave.kernels.compose import Combination, On
+from kernelweave.kernels.identity import Identity
+from kernelweave.kernels.precomputed import Precomputed
+
+
+def reference(kernels: Kernel | Iterable[Kernel], X: Any, rows: Any) -> Any:
+    """Return data R such that ``kernel.gram(X_new, R)`` equals the columns `rows` of ``kernel.gram(X_new, X)``.
+
+    That is ``X[rows]``, except for precomputed Gram matrices: of those the numbers of the rows are enough.
+
+    Parameters
+    ----------
+    kernels : the kernel or kernels of the model
+    X : n training rows
+    rows : list, integer array or mask of the rows to keep
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> reference(Precomputed(), np.eye(3), [0, 2])
+    array([0, 2])
+    """
+    each = [kernels] if isinstance(kernels, Kernel) else list(kernels)
+    leaves = [leaf for kernel in each for leaf in _leaves(kernel, ())]
+    X = Views(X) if isinstance(X, Mapping) else X
+    index = row_numbers(rows, X.shape[0] if hasattr(X, "shape") else len(X))
+    given = [path for path, leaf in leaves if isinstance(leaf, Precomputed)]
+    if not given:
+        return _take_rows(X, index)
+    computed = {path for path, leaf in leaves if not isinstance(leaf, Precomputed | Identity)}
+    if isinstance(X, Views):
+        return _views(X, index, {_view_name(path) for path in given}, computed)
+    if any(given):
+        raise ValueError(
+            f"A precomputed Gram matrix must be all of X or one named view, but Precomputed() looks at {given[0][0]!r}."
+        )
+    if computed:
+        raise ValueError("X is a precomputed Gram matrix for one kernel and a table for another; use named views.")
+    return index
+
+
+def _leaves(kernel: Kernel, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Kernel]]:
+    """Iterate over the innermost kernels, each with the selections around it, outermost first."""
+    if isinstance(kernel, Combination):
+        for part in kernel.kernels:
+            yield from _leaves(part, path)
+    elif isinstance(kernel, Wrapper):
+        columns = kernel.columns if isinstance(kernel, On) else None
+        name = tuple(columns) if isinstance(columns, list) else columns
+        yield from _leaves(kernel.kernel, path if columns is None else (*path, _hashable(name)))
+    else:
+        yield path, kernel
+
+
+def _hashable(columns: Any) -> Any:
+    """Return a view name as it is (a list of one name as that name), anything else as text."""
+    if isinstance(columns, tuple) and len(columns) == 1:
+        columns = columns[0]
+    return columns if isinstance(columns, str) else repr(columns)
+
+
+def _view_name(path: tuple[Any, ...]) -> str:
+    if len(path) != 1:
+        raise ValueError("A precomputed Gram matrix among views is one named view: use Precomputed().on(name).")
+    return path[0]
+
+
+def _views(X: Views, index: Array, given: set[str], computed: set[tuple[Any, ...]]) -> Views:
+    for path in computed:
+        if path and path[0] in given:
+            raise ValueError(
+                f"The view {path[0]!r} is a precomputed Gram matrix for one kernel and a table for another."
+            )
+    return Views({name: index if name in given else block[index] for name, block in X.items()})
+
+
+def _take_rows(X: Any, index: Array) -> Any:
+    if hasattr(X, "iloc"):
+        return X.iloc[index]
+    return [X[i] for i in index] if isinstance(X, list | tuple) else X[index]

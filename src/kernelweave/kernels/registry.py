@@ -1,0 +1,176 @@
+"""Kernels by name: for model files, for the command line and for ``kernel="rbf"``.
+
+A description is plain data (JSON), and building from one only calls the classes listed here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernelweave.kernels.base import Kernel
+from kernelweave.kernels.compose import Cosine, On, Product, Scaled, Sum
+from kernelweave.kernels.identity import Identity
+from kernelweave.kernels.precomputed import Precomputed
+from kernelweave.kernels.spectrum import Spectrum
+from kernelweave.kernels.vector import RBF, Laplacian, Linear, Polynomial, Sigmoid
+from kernelweave.kernels.weighted_degree import WeightedDegree
+
+KERNELS: dict[str, type[Kernel]] = {
+    cls.__name__: cls
+    for cls in (
+        Linear, Polynomial, RBF, Laplacian, Sigmoid, Identity, Precomputed, Spectrum, WeightedDegree,
+        On, Sum, Product, Scaled, Cosine,
+    )
+}  # fmt: skip
+"""Every public kernel by the name of its class."""
+
+SPOKEN: dict[str, type[Kernel]] = {
+    "linear": Linear,
+    "poly": Polynomial,
+    "rbf": RBF,
+    "laplacian": Laplacian,
+    "sigmoid": Sigmoid,
+    "identity": Identity,
+    "precomputed": Precomputed,
+    "spectrum": Spectrum,
+    "wd": WeightedDegree,
+}
+"""Short names, as typed by users."""
+
+DEEPEST = 32
+"""Kernels nested deeper than this are taken for a damaged description."""
+
+_WORDS = {"true": True, "false": False, "none": None}
+
+
+def parse(spec: str) -> Kernel:
+    """Return the kernel that a short text names.
+
+    Parameters
+    ----------
+    spec : a name, then optionally a colon and parameters separated by commas, by position or as name=value
+
+    Examples
+    --------
+    >>> parse("rbf:width=2"), parse("poly:3"), parse("spectrum:6,cumulative=true")
+    (RBF(width=2), Polynomial(), Spectrum(6, cumulative=True))
+    """
+    name, _, rest = spec.strip().partition(":")
+    cls = SPOKEN.get(name.strip().lower())
+    if cls is None:
+        raise ValueError(f"There is no kernel {name.strip()!r}; known ones are {', '.join(SPOKEN)}.")
+    known = cls._names()
+    params: dict[str, Any] = {}
+    for place, text in enumerate(rest.split(",") if rest.strip() else []):
+        key, equals, value = (part.strip() for part in text.partition("="))
+        if not equals:
+            key, value = (known[place] if place < len(known) else ""), key
+        if key not in known or key in params or not value:
+            raise ValueError(f"{text.strip()!r} in kernel {spec!r} is not understood; {name} has {_listed(known)}.")
+        params[key] = _value(value)
+    try:
+        return cls(**params)
+    except TypeError:
+        raise ValueError(f"Kernel {spec!r} lacks a parameter; {name} has {_listed(known)}.") from None
+
+
+def _listed(names: list[str]) -> str:
+    return f"the parameters {', '.join(names)}" if names else "no parameters"
+
+
+def _value(text: str) -> Any:
+    """Read a number, true, false, none or a word."""
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text
+
+
+def describe(kernel: Kernel) -> dict[str, Any]:
+    """Return a kernel as plain data that JSON can hold.
+
+    Examples
+    --------
+    >>> describe(RBF(gamma=0.5).on("size"))["parameters"]["columns"]
+    'size'
+    """
+    name = type(kernel).__name__
+    if KERNELS.get(name) is not type(kernel):
+        raise TypeError(f"{kernel!r} is not a kernel of this library and cannot be described.")
+    params = kernel.get_params(deep=False)
+    return {"kernel": name, "parameters": {key: _plain(value) for key, value in params.items()}}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Kernel):
+        return describe(value)
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, tuple):
+        return {"tuple": [_plain(item) for item in value]}
+    if isinstance(value, slice):
+        return {"slice": [_plain(part) for part in (value.start, value.stop, value.step)]}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"The kernel parameter {value!r} cannot be described as plain data.")
+
+
+def build(description: Any) -> Kernel:
+    """Return the kernel that `describe` described.
+
+    Examples
+    --------
+    >>> build({"kernel": "RBF", "parameters": {"gamma": 0.5}})
+    RBF(gamma=0.5)
+    """
+    kernel = _read(description, DEEPEST)
+    if not isinstance(kernel, Kernel):
+        raise ValueError(f"A kernel description names a kernel, but got {_short(description)}.")
+    return kernel
+
+
+def _read(value: Any, depth: int) -> Any:
+    if depth == 0:
+        raise ValueError(f"The kernel description is nested deeper than {DEEPEST} levels.")
+    if isinstance(value, list):
+        return [_read(item, depth - 1) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if set(value) == {"kernel", "parameters"}:
+        return _read_kernel(value["kernel"], value["parameters"], depth)
+    if len(value) == 1:
+        ((kind, items),) = value.items()
+        if kind == "tuple" and isinstance(items, list):
+            return tuple(_read(item, depth - 1) for item in items)
+        if kind == "slice" and isinstance(items, list) and len(items) == 3:
+            return slice(*(_read(item, depth - 1) for item in items))
+    raise ValueError(f"{_short(value)} in a kernel description is not understood.")
+
+
+def _read_kernel(name: Any, parameters: Any, depth: int) -> Kernel:
+    cls = KERNELS.get(name) if isinstance(name, str) else None
+    if cls is None:
+        raise ValueError(f"There is no kernel {_short(name)}; known ones are {', '.join(KERNELS)}.")
+    if not isinstance(parameters, dict) or not set(parameters) <= set(cls._names()):
+        raise ValueError(f"{name} has {_listed(cls._names())}, but its description has {_short(parameters)}.")
+    params = {key: _read(value, depth - 1) for key, value in parameters.items()}
+    parts = [params["kernel"]] if "kernel" in params else params.get("kernels", [])
+    if not isinstance(parts, list | tuple) or not all(isinstance(part, Kernel) for part in parts):
+        raise ValueError(f"{name} is made of kernels, but its description has {_short(parameters)}.")
+    try:
+        return cls(**params)
+    except TypeError:
+        raise ValueError(f"{name} has {_listed(cls._names())}, but its description lacks one.") from None
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

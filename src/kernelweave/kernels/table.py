@@ -1,0 +1,227 @@
+"""Rows of numbers, and the numbers per pair that vector kernels share: inner products and distances.
+
+Everything is accumulated in float64, where `|x|^2 + |y|^2 - 2 <x, y>` keeps close points apart; a float32 block is
+rounded once, at the end.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kernelweave._numba import jit
+from kernelweave.kernels.base import Array, Kernel
+
+TILE = 512
+"""Columns handled together by the Manhattan loop: their running sums stay in the first cache."""
+
+
+def as_table(X: Any) -> Any:
+    """Return X as float64, (n, d): a C-contiguous array, or a CSR array with sorted indices.
+
+    Parameters
+    ----------
+    X : array, DataFrame, nested list or scipy sparse matrix of numbers; a 1-D array is one column
+
+    Examples
+    --------
+    >>> as_table([1, 2]).shape
+    (2, 1)
+    """
+    if sparse.issparse(X):
+        return _as_csr(X)
+    if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
+        values = X
+    else:
+        values = _as_numbers(X)
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.ndim != 2:
+        raise ValueError(f"A vector kernel compares rows of a 2-D table, but got an array of shape {values.shape}.")
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def _as_numbers(X: Any) -> Array:
+    """Return X as float64; strings are refused even where they spell numbers."""
+    try:
+        values = np.asarray(X)
+        if values.dtype.kind in "biufO" and values.ndim > 0:
+            return values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"A vector kernel compares rows of numbers, but {type(X).__name__} holds others: {error}."
+        ) from None
+    raise TypeError(f"A vector kernel compares rows of numbers, but got {type(X).__name__} of {values.dtype}.")
+
+
+def _as_csr(X: Any) -> Any:
+    """Return X as a CSR array whose rows list each column once, in order: products then are exactly symmetric."""
+    if X.dtype.kind not in "biuf":
+        raise TypeError(f"A vector kernel compares rows of numbers, but got a sparse matrix of {X.dtype}.")
+    table = sparse.csr_array(X, dtype=np.float64)
+    if not table.has_canonical_format:
+        table = table.copy()
+        table.sum_duplicates()
+    return table
+
+
+def squared_norms(rows: Any) -> Array:
+    """Return `|x|^2` for each row of a table."""
+    if sparse.issparse(rows):
+        return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", rows, rows)
+
+
+def products(rows: Any, others: Any) -> Array:
+    """Return the inner products of two tables, (n, m) float64, exactly symmetric where ``rows is others``."""
+    _check_width(rows, others)
+    values = rows @ others.T
+    return values.toarray() if sparse.issparse(values) else values
+
+
+def _check_width(rows: Any, others: Any) -> None:
+    if rows.shape[1] != others.shape[1]:
+        raise ValueError(
+            f"Rows of different width cannot be compared: one side has {rows.shape[1]} columns, the other "
+            f"{others.shape[1]}."
+        )
+
+
+def variance(rows: Any, sample_weight: Array | None = None) -> float:
+    """Return the variance of all entries of a table, where a row of weight w counts as w rows.
+
+    Examples
+    --------
+    >>> variance(np.array([[0.0], [3.0]]), np.array([2.0, 1.0]))
+    2.0
+    """
+    n, d = rows.shape
+    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    total = weight.sum() * d
+    if not total > 0:
+        raise ValueError("The variance of a table needs at least one row of positive weight.")
+    mean = float(weight @ np.asarray(rows.sum(axis=1)).ravel()) / total
+    if not sparse.issparse(rows):
+        return float(weight @ np.square(rows - mean).sum(axis=1) / total)
+    stored = np.repeat(weight, np.diff(rows.indptr))
+    absent = total - stored.sum()
+    return float((stored @ np.square(rows.data - mean) + absent * mean**2) / total)
+
+
+class Dot(Kernel):
+    """Inner products: the number under Linear, Polynomial and Sigmoid.
+
+    Examples
+    --------
+    >>> Dot().gram([[1.0, 2.0], [0.0, 1.0]])
+    array([[5., 2.],
+           [2., 1.]])
+    """
+
+    def prepare(self, X: Any) -> Any:
+        """Return the rows of the table."""
+        return as_table(X)
+
+    def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
+        """Return the inner products of two tables."""
+        return products(A, B).astype(dtype, copy=False)
+
+    def diagonal(self, A: Any) -> Array:
+        """Return the squared norms."""
+        return squared_norms(A)
+
+
+class SquaredDistance(Kernel):
+    """Squared Euclidean distances: the number under RBF.
+
+    Examples
+    --------
+    >>> SquaredDistance().gram([[1.0, 2.0], [0.0, 1.0]])
+    array([[0., 2.],
+           [2., 0.]])
+    """
+
+    @property
+    def definite(self) -> bool:
+        """A distance is not a similarity."""
+        return False
+
+    def prepare(self, X: Any) -> Any:
+        """Return the rows of the table and their squared norms."""
+        rows = as_table(X)
+        return rows, squared_norms(rows)
+
+    def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
+        """Return the squared distances between two prepared tables, exactly 0 on the diagonal where ``A is B``."""
+        values = products(A[0], B[0])
+        out = values if np.dtype(dtype) == values.dtype else np.empty(values.shape, dtype)
+        _distances(values, A[1], B[1], out)
+        if A is B:
+            np.fill_diagonal(out, 0.0)
+        return out
+
+    def diagonal(self, A: Any) -> Array:
+        """Return zeros."""
+        return np.zeros(len(A[1]))
+
+
+class Manhattan(Kernel):
+    """Sums of absolute differences: the number under Laplacian.
+
+    Examples
+    --------
+    >>> Manhattan().gram([[1.0, 2.0], [0.0, 1.0]])
+    array([[0., 2.],
+           [2., 0.]])
+    """
+
+    @property
+    def definite(self) -> bool:
+        """A distance is not a similarity."""
+        return False
+
+    def prepare(self, X: Any) -> Any:
+        """Return the rows of a dense table."""
+        if sparse.issparse(X):
+            raise TypeError("Absolute differences need a dense table, but got a sparse one; use X.toarray().")
+        return as_table(X)
+
+    def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
+        """Return the sums of absolute differences between two tables."""
+        _check_width(A, B)
+        out: Array = np.empty((len(A), len(B)), dtype)
+        _absolute_differences(A, np.ascontiguousarray(B.T), TILE, out)
+        return out
+
+    def diagonal(self, A: Any) -> Array:
+        """Return zeros."""
+        return np.zeros(len(A))
+
+
+@jit
+def _distances(dots, norms, others, out):  # type: ignore[no-untyped-def]
+    # Two loops, because na + nb - 2ab is exactly symmetric only if na + nb is rounded first.
+    total = np.empty(others.shape[0])
+    for i in range(dots.shape[0]):
+        for j in range(others.shape[0]):
+            total[j] = norms[i] + others[j]
+        for j in range(others.shape[0]):
+            value = total[j] - 2.0 * dots[i, j]
+            out[i, j] = 0.0 if value < 0.0 else value
+
+
+@jit
+def _absolute_differences(rows, columns, tile, out):  # type: ignore[no-untyped-def]
+    total = np.empty(tile)
+    for first in range(0, columns.shape[1], tile):
+        size = min(tile, columns.shape[1] - first)
+        for i in range(rows.shape[0]):
+            total[:size] = 0.0
+            for k in range(columns.shape[0]):
+                x = rows[i, k]
+                for j in range(size):
+                    total[j] += abs(x - columns[k, first + j])
+            for j in range(size):
+                out[i, first + j] = total[j]

@@ -1,0 +1,205 @@
+"""What every kernel of the registry promises."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from kernelweave.data.sequences import Sequences
+from kernelweave.data.views import Views
+from kernelweave.kernels import (
+    RBF,
+    Cosine,
+    Identity,
+    Laplacian,
+    Linear,
+    On,
+    Polynomial,
+    Precomputed,
+    Product,
+    Scaled,
+    Sigmoid,
+    Spectrum,
+    Sum,
+    WeightedDegree,
+    build,
+    describe,
+)
+from kernelweave.kernels.base import count, take
+from kernelweave.kernels.registry import KERNELS
+from oracles.kernels import TWINS, gram
+
+N = 13
+TOLERANCE = 1e-10
+ROUNDING_32 = 1e-5
+"""Float32 has 24 bits and a block takes few steps in it."""
+
+rng = np.random.default_rng(0)
+TABLE = rng.normal(size=(N, 4))
+TABLE[5] = TABLE[2]
+TABLE[7] = 0.0
+ROOT = rng.normal(size=(N, 6))
+GRAM = ROOT @ ROOT.T
+TEXT = ["".join(rng.choice(list("ACGTN"), 11, p=[0.3, 0.3, 0.2, 0.15, 0.05])) for _ in range(N)]
+TEXT[3], TEXT[4] = TEXT[1], "N" * 11
+RAGGED = [text[: rng.integers(0, 12)] for text in TEXT]
+DNA = Sequences.from_strings(TEXT, alphabet="dna", unknown="mask")
+
+INPUTS = {
+    "table": (TABLE, TABLE.tolist()),
+    "gram": (GRAM, GRAM.tolist()),
+    "dna": (DNA, TEXT),
+    "ragged": (Sequences.from_strings(RAGGED, alphabet="dna", unknown="mask"), RAGGED),
+    "views": (
+        Views({"size": TABLE, "dna": DNA, "gram": GRAM}),
+        [{"size": t, "dna": s, "gram": g} for t, s, g in zip(TABLE.tolist(), TEXT, GRAM.tolist())],
+    ),
+}
+
+CASES = [
+    (Linear(), "table"),
+    (Polynomial(), "table"),
+    (Polynomial(2, 0.5, 0.0), "table"),
+    (Polynomial(7, None, 2), "table"),
+    (RBF(), "table"),
+    (RBF(gamma=0.7), "table"),
+    (RBF(width=3), "table"),
+    (Laplacian(), "table"),
+    (Laplacian(0.3), "table"),
+    (Sigmoid(), "table"),
+    (Sigmoid(0.2, 0.5), "table"),
+    (Identity(), "table"),
+    (Identity(), "ragged"),
+    (Precomputed(), "gram"),
+    (Spectrum(1), "ragged"),
+    (Spectrum(3), "ragged"),
+    (Spectrum(4, cumulative=True), "dna"),
+    (WeightedDegree(1), "dna"),
+    (WeightedDegree(5), "dna"),
+    (WeightedDegree(3, weights=[1, 0.0, 2.5]), "dna"),
+    (WeightedDegree(20), "dna"),
+    (On(RBF(), [0, 2]), "table"),
+    (On(Linear(), slice(1, None)), "table"),
+    (On(Laplacian(), 3), "table"),
+    (On(Polynomial(2), np.array([True, False, True, True])), "table"),
+    (On(Spectrum(2), "dna"), "views"),
+    (On(Precomputed(), "gram"), "views"),
+    (On(On(RBF(), [1, 3]), "size"), "views"),
+    (Sum([Linear(), RBF(gamma=0.5), Identity()]), "table"),
+    (Sum([Spectrum(2).on("dna"), RBF().on("size")]), "views"),
+    (Product([RBF(), Polynomial(2)]), "table"),
+    (Scaled(RBF(width=2), 0.25), "table"),
+    (Scaled(WeightedDegree(3), 4.0), "dna"),
+    (Cosine(Linear()), "table"),
+    (Cosine(WeightedDegree(4)), "dna"),
+    (Cosine(Spectrum(3)), "ragged"),
+]
+IDS = [f"{kernel!r} on {name}" for kernel, name in CASES]
+each_case = pytest.mark.parametrize(("kernel", "name"), CASES, ids=IDS)
+
+
+def has_identity(kernel):
+    return "Identity" in repr(kernel)
+
+
+def test_every_registered_kernel_has_a_case_and_a_twin():
+    assert {type(kernel).__name__ for kernel, _ in CASES} == set(KERNELS) == set(TWINS)
+
+
+@each_case
+def test_agrees_with_the_plain_twin(kernel, name):
+    X, rows = INPUTS[name]
+    np.testing.assert_allclose(kernel.gram(X), gram(kernel, rows), rtol=TOLERANCE, atol=TOLERANCE)
+
+
+@each_case
+def test_is_exactly_symmetric_in_both_precisions(kernel, name):
+    A = kernel.prepare(INPUTS[name][0])
+    for dtype in (np.float64, np.float32):
+        K = kernel.block(A, A, dtype)
+        assert K.dtype == dtype
+        assert np.array_equal(K, K.T)
+
+
+@each_case
+def test_is_positive_semi_definite_where_it_says_so(kernel, name):
+    values = np.linalg.eigvalsh(kernel.gram(INPUTS[name][0]))
+    assert not kernel.definite or values[0] >= -TOLERANCE * values[-1]
+
+
+@each_case
+def test_diagonal_is_that_of_the_gram_matrix(kernel, name):
+    X = INPUTS[name][0]
+    diagonal = kernel.diag(X)
+    assert diagonal.shape == (N,)
+    assert diagonal.dtype == np.float64
+    np.testing.assert_allclose(diagonal, np.diag(kernel.gram(X)), rtol=TOLERANCE, atol=TOLERANCE)
+
+
+@each_case
+def test_two_inputs_give_what_one_gives(kernel, name):
+    X, rows = INPUTS[name]
+    if has_identity(kernel):
+        expected = gram(kernel, rows, rows)  # no row of a second input is a row of the first
+    else:
+        expected = kernel.gram(X)
+    np.testing.assert_allclose(kernel.gram(X, X), expected, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+@each_case
+@pytest.mark.parametrize("rows", [np.array([4, 0, 4, 9]), slice(2, 9), np.arange(N) % 3 == 0, np.zeros(0, int)])
+def test_taken_rows_give_the_sub_matrix(kernel, name, rows):
+    A = kernel.prepare(INPUTS[name][0])
+    K = kernel.block(A, A)
+    assert count(A) == N
+    some, others = take(A, rows), take(A, np.array([1, 4, 12]))
+    assert count(some) == len(K[rows])
+    np.testing.assert_allclose(kernel.block(some, others), K[rows][:, [1, 4, 12]], rtol=TOLERANCE, atol=TOLERANCE)
+    np.testing.assert_allclose(kernel.block(some, A), K[rows], rtol=TOLERANCE, atol=TOLERANCE)
+    np.testing.assert_allclose(kernel.diagonal(some), np.diag(K)[rows], rtol=TOLERANCE, atol=TOLERANCE)
+
+
+@each_case
+def test_float32_blocks_are_the_rounded_ones(kernel, name):
+    A = kernel.prepare(INPUTS[name][0])
+    K = kernel.block(A, A)
+    np.testing.assert_allclose(kernel.block(A, A, np.float32), K, rtol=ROUNDING_32, atol=ROUNDING_32 * abs(K).max())
+
+
+@each_case
+def test_block_returns_a_new_array(kernel, name):
+    A = kernel.prepare(INPUTS[name][0])
+    first = kernel.block(A, A)
+    kept = first.copy()
+    first += 1.0
+    np.testing.assert_array_equal(kernel.block(A, A), kept)
+
+
+@each_case
+def test_prints_as_typed(kernel, name):
+    again = eval(repr(kernel), dict(KERNELS))
+    assert again == kernel
+    assert hash(again) == hash(kernel)
+    assert type(again) is type(kernel)
+
+
+@each_case
+def test_clones(kernel, name):
+    copy = clone(kernel)
+    assert copy is not kernel
+    assert copy == kernel
+
+
+@each_case
+def test_survives_json(kernel, name):
+    again = build(json.loads(json.dumps(describe(kernel))))
+    assert again == kernel
+    X, rows = INPUTS[name]
+    np.testing.assert_allclose(again.gram(X), gram(kernel, rows), rtol=TOLERANCE, atol=TOLERANCE)
+
+
+@each_case
+def test_fitting_leaves_the_values_alone(kernel, name):
+    X = INPUTS[name][0]
+    np.testing.assert_allclose(kernel.fitted(X).gram(X), kernel.gram(X), rtol=TOLERANCE, atol=TOLERANCE)

@@ -1,0 +1,107 @@
+"""Kernels in plain Python, one pair of rows at a time.
+
+A row is a list of numbers, a string (N matches nothing), or a dict of named rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from operator import mul
+from typing import Any
+
+
+def gram(kernel: Any, rows: list, others: list | None = None) -> list[list[float]]:
+    """Return the kernel matrix; `others=None` says that both sides are the same rows."""
+    columns = rows if others is None else others
+    return [
+        [value(kernel, x, y, i if others is None else None, j) for j, y in enumerate(columns)]
+        for i, x in enumerate(rows)
+    ]
+
+
+def value(kernel: Any, x: Any, y: Any, i: int | None, j: int) -> float:
+    """Return one kernel value; i and j are row numbers, i is None for a row that is not among the columns."""
+    return TWINS[type(kernel).__name__](kernel, x, y, i, j)
+
+
+def dot(x, y):
+    return math.fsum(map(mul, x, y))
+
+
+def rate(k, x):
+    if getattr(k, "width", None) is not None:
+        return 1 / k.width
+    return 1 / len(x) if k.gamma is None else k.gamma
+
+
+def rbf(k, x, y, i, j):
+    return math.exp(-rate(k, x) * math.fsum((a - b) ** 2 for a, b in zip(x, y)))
+
+
+def laplacian(k, x, y, i, j):
+    return math.exp(-rate(k, x) * math.fsum(abs(a - b) for a, b in zip(x, y)))
+
+
+def kmers(text, k):
+    found = Counter(text[start : start + k] for start in range(len(text) - k + 1))
+    return {kmer: times for kmer, times in found.items() if "N" not in kmer}
+
+
+def spectrum(k, x, y, i, j):
+    total = 0
+    for length in range(1 if k.cumulative else k.k, k.k + 1):
+        left, right = kmers(x, length), kmers(y, length)
+        total += sum(times * right.get(kmer, 0) for kmer, times in left.items())
+    return total
+
+
+def weighted_degree(k, x, y, i, j):
+    d = k.degree
+    total = 0.0
+    for length in range(1, d + 1):
+        weight = 2 * (d - length + 1) / (d * (d + 1)) if k.weights is None else k.weights[length - 1]
+        for start in range(len(x) - length + 1):
+            kmer = x[start : start + length]
+            if "N" not in kmer and kmer == y[start : start + length]:
+                total += weight
+    return total
+
+
+def selected(x, columns):
+    if hasattr(columns, "tolist"):
+        columns = columns.tolist()
+    if isinstance(columns, str | slice):
+        return x[columns]
+    if isinstance(columns, int):
+        return [x[columns]]
+    if isinstance(columns[0], bool):
+        return [a for a, chosen in zip(x, columns) if chosen]
+    return [x[column] for column in columns]
+
+
+def on(k, x, y, i, j):
+    return value(k.kernel, selected(x, k.columns), selected(y, k.columns), i, j)
+
+
+def cosine(k, x, y, i, j):
+    norm = value(k.kernel, x, x, j, j) * value(k.kernel, y, y, j, j)
+    return value(k.kernel, x, y, i, j) / math.sqrt(norm) if norm > 0 else 0.0
+
+
+TWINS = {
+    "Linear": lambda k, x, y, i, j: dot(x, y),
+    "Polynomial": lambda k, x, y, i, j: (rate(k, x) * dot(x, y) + k.coef0) ** k.degree,
+    "RBF": rbf,
+    "Laplacian": laplacian,
+    "Sigmoid": lambda k, x, y, i, j: math.tanh(rate(k, x) * dot(x, y) + k.coef0),
+    "Identity": lambda k, x, y, i, j: float(i == j),
+    "Precomputed": lambda k, x, y, i, j: x[j],
+    "Spectrum": spectrum,
+    "WeightedDegree": weighted_degree,
+    "On": on,
+    "Sum": lambda k, x, y, i, j: math.fsum(value(part, x, y, i, j) for part in k.kernels),
+    "Product": lambda k, x, y, i, j: math.prod(value(part, x, y, i, j) for part in k.kernels),
+    "Scaled": lambda k, x, y, i, j: k.factor * value(k.kernel, x, y, i, j),
+    "Cosine": cosine,
+}
