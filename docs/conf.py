@@ -15,9 +15,10 @@ extensions = [
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 autosummary_generate = True
-autosummary_imported_members = True
+autodoc_default_options = {"exclude-members": "ufunc"}
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
-exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "_templates"]
 html_theme = "alabaster"
 html_theme_options = {"description": "Learning with kernels, with a certificate on every fit", "fixed_sidebar": True}
