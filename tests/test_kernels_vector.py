@@ -65,6 +65,12 @@ def test_squared_distances_keep_close_points_apart():
     assert D.min() == 0.0
 
 
+def test_distances_of_rows_to_themselves_are_exactly_zero():
+    A = SquaredDistance().prepare(1000.0 + X)
+    assert not np.diag(SquaredDistance().block(A, A)).any()
+    assert np.diag(RBF(gamma=1e6).gram(1000.0 + X)).tolist() == [1.0] * len(X)
+
+
 def test_not_a_number_is_not_hidden():
     assert np.isnan(SquaredDistance().gram([[np.nan], [1.0]])[0, 1])
 
