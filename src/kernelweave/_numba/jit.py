@@ -15,7 +15,16 @@ _dispatchers: list[Any] = []
 
 def jit(function: Callable[..., Any]) -> Any:
     """Compile a module-level function of arrays and numbers (no Python objects), cached on disk."""
-    dispatcher = numba.njit(cache=True, nogil=True, fastmath=REASSOCIATE, error_model="numpy")(function)
+    return _compile(function, REASSOCIATE)
+
+
+def jit_finite(function: Callable[..., Any]) -> Any:
+    """Compile as `jit` does a function that never sees a NaN (infinities are fine), so that maxima vectorise."""
+    return _compile(function, REASSOCIATE | {"nnan"})
+
+
+def _compile(function: Callable[..., Any], freedoms: set[str]) -> Any:
+    dispatcher = numba.njit(cache=True, nogil=True, fastmath=freedoms, error_model="numpy")(function)
     _dispatchers.append(dispatcher)
     return dispatcher
 

@@ -43,8 +43,7 @@ class Centred(Kernel):
         """Return kernel values with both means taken off."""
         (rows, left), (columns, right) = A, B
         out = self.kernel.block(rows, rows if A is B else columns)
-        out -= left[:, None]
-        out -= right[None, :]
+        out -= np.add.outer(left, right)
         out += self.grand
         return out.astype(dtype, copy=False)
 

@@ -13,7 +13,8 @@ from kernelweave.operators.cross import CrossKernel, spans
 
 TILE = 1024
 SHARD = 4096
-"""Rows of a tile while building, and of a shard while adding columns: by data size, never by thread count."""
+GATHER = 256
+"""Rows of a tile while building, of a shard while adding columns, of a part while gathering: by data size only."""
 
 
 class DenseGram:
@@ -42,7 +43,7 @@ class DenseGram:
     def submatrix(self, rows: Array) -> Array:
         """Return ``K[rows][:, rows]``."""
         out = np.empty((len(rows), len(rows)), self.gram.dtype)
-        self.engine.map(lambda s: _gather(self.gram, rows[s], rows, out[s]), spans(len(rows), TILE))
+        self.engine.map(lambda s: _gather(self.gram, rows[s], rows, out[s]), spans(len(rows), GATHER))
         return out
 
     def add_to(self, out: Array, rows: Array, steps: Array) -> None:

@@ -67,13 +67,19 @@ class Ledger:
         return relative_gap(self.primal.value, self.dual.value)
 
 
-def certify(problem: Problem, alpha: Array, K_alpha: Array, ledger: Ledger, feasible: bool = True) -> None:
-    """Offer alpha as a primal point (with its best intercept) and, if feasible, as a dual point."""
+def certify(
+    problem: Problem, alpha: Array, K_alpha: Array, ledger: Ledger, feasible: bool = True, guess: float | None = None
+) -> None:
+    """Offer alpha as a primal point (with its best intercept) and, if feasible, as a dual point.
+
+    `guess` is an intercept to use instead of the best one: the point is valid, only a little worse, and the search
+    for the best intercept is saved while the gap is far from closed.
+    """
     energy = float(alpha @ K_alpha)
-    b = best_intercept(problem, K_alpha, alpha)
-    ledger.offer(primal=PrimalPoint(alpha.copy(), b, problem.primal(energy, K_alpha + b, b)))
     if feasible:
         ledger.offer(dual=DualPoint(alpha.copy(), problem.dual(alpha, energy)))
+    b = best_intercept(problem, K_alpha, alpha) if guess is None else guess
+    ledger.offer(primal=PrimalPoint(alpha.copy(), b, problem.primal(energy, K_alpha + b, b)))
 
 
 def best_intercept(problem: Problem, outputs: Array, alpha: Array) -> float:

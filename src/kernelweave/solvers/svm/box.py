@@ -15,6 +15,9 @@ from kernelweave.solvers.problems import Array, Problem
 from kernelweave.solvers.svm.pairs import solve_pairs, solve_single
 from kernelweave.solvers.svm.polish import polish
 
+NEARLY = 4.0
+"""Within so many tolerances of the goal, the best intercept is searched for each certificate."""
+
 
 class BoxSolver:
     """State of a box-constrained dual problem; subclasses choose what to work on in `step`."""
@@ -53,15 +56,21 @@ class BoxSolver:
         falling = np.min(gains, where=self.v > self.box.low, initial=np.inf)
         return float(growing - falling) if self.problem.free else float(max(growing, -falling, 0.0))
 
-    def solve_inner(self, K: Array, rows: Array | slice, v: Array, F: Array, tolerance: float, steps: int) -> float:
-        """Improve local copies of some variables and their outputs; return the violation among them."""
-        b = self.box
-        p, low, high = (np.ascontiguousarray(a[:, rows]) for a in (b.p, b.low, b.high))
-        diag, ridge = self.diag[rows], b.ridge[rows]
+    def middle(self, gains: Array) -> float:
+        """Return the gain that divides variables that should grow from those that should fall: an intercept."""
+        if not self.problem.free:
+            return float(self.problem.shift * self.v.sum())
+        growing = np.max(gains, where=self.v < self.box.high, initial=-np.inf)
+        falling = np.min(gains, where=self.v > self.box.low, initial=np.inf)
+        return 0.5 * float(growing + falling)
+
+    def solve_inner(self, K: Array, rows: Array | slice, v: Array, gain: Array, tolerance: float, steps: int) -> float:
+        """Improve local copies of some variables and their gains; return the violation among them."""
+        low, high = np.ascontiguousarray(self.box.low[:, rows]), np.ascontiguousarray(self.box.high[:, rows])
+        diag, ridge = self.diag[rows], self.box.ridge[rows]
         if self.problem.free:
-            return float(solve_pairs(K, diag, p, ridge, low, high, tolerance, steps, v, F)[1])
-        shift = self.problem.shift
-        return float(solve_single(K, diag, p, ridge, low, high, shift, tolerance, steps, v, F)[1])
+            return float(solve_pairs(K, diag, ridge, low, high, tolerance, steps, v, gain)[1])
+        return float(solve_single(K, diag, ridge, low, high, self.problem.shift, tolerance, steps, v, gain)[1])
 
     def move(self, rows: Array, v: Array) -> None:
         """Set the variables of some rows and carry the change over to all outputs."""
@@ -72,7 +81,9 @@ class BoxSolver:
 
     def certify(self, ledger: Ledger) -> dict[str, float]:
         """Offer alpha on both sides; once within tolerance, finish the free variables exactly if they are few."""
-        certify(self.problem, self.alpha, self.F, ledger)
+        certify(self.problem, self.alpha, self.F, ledger, guess=self.middle(self.gains()))
+        if ledger.gap <= NEARLY * self.stop.tol:
+            certify(self.problem, self.alpha, self.F, ledger)
         if ledger.gap <= self.stop.tol and not self.exact:
             self.exact = True
             if polish(self):

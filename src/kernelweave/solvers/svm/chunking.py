@@ -49,8 +49,8 @@ class Chunking(BoxSolver):
         self.rows = self._choose(gains)
         K = self.problem.operator.submatrix(self.rows)
         v = np.ascontiguousarray(self.v[:, self.rows])
-        F = self.F[self.rows] + self.problem.shift * self.v.sum()
-        self.solve_inner(K, self.rows, v, F, INNER_ACCURACY * violation, INNER_STEPS * len(self.rows))
+        local = np.ascontiguousarray(gains[:, self.rows])
+        self.solve_inner(K, self.rows, v, local, INNER_ACCURACY * violation, INNER_STEPS * len(self.rows))
         self.move(self.rows, v)
 
     def _choose(self, gains: Array) -> Array:
@@ -67,13 +67,7 @@ class Chunking(BoxSolver):
 
     def _urgency(self, gains: Array) -> Array:
         """Return for each row how strongly one of its variables wants to move."""
-        centre = self._centre(gains) if self.problem.free else 0.0
+        centre = self.middle(gains) if self.problem.free else 0.0
         grow = np.where(self.v < self.box.high, gains - centre, -np.inf)
         fall = np.where(self.v > self.box.low, centre - gains, -np.inf)
         return np.maximum(grow, fall).max(axis=0)
-
-    def _centre(self, gains: Array) -> float:
-        """Return the gain that divides those who should grow from those who should fall."""
-        growing = np.max(gains, where=self.v < self.box.high, initial=-np.inf)
-        falling = np.min(gains, where=self.v > self.box.low, initial=np.inf)
-        return 0.5 * float(growing + falling)

@@ -6,93 +6,161 @@ changing two variables at a time so that ``sum v`` stays as it is (free intercep
 Working sets are of second order (Fan, Chen and Lin, 2005): the first variable has the steepest feasible ascent, the
 second promises the largest decrease together with it.
 
-Letters: v (copies, n) variables; F (n,) = K a; gain = p - F - ridge v, the derivative of what is maximised;
-up / down: the largest gain of a variable that may grow / the smallest of one that may fall.
+Letters, all (copies, n): v variables; gain = p - K a - ridge v, the derivative of what is maximised; grow = 0 where v
+may grow, else -inf; fall = 0 where v may fall, else +inf.  Loops run over blocks that stay in the first-level cache:
+a block's values are computed by one vectorised loop, its maximum by another.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from kernelweave._numba import jit
+from kernelweave._numba import jit_finite
 
 FLATTEST = 1e-12
 """Curvature below which a direction counts as flat; the step then goes to a bound."""
+BLOCK = 512
 
 
-@jit
-def solve_pairs(K, diag, p, ridge, low, high, tolerance, max_steps, v, F):
-    """Pair steps until ``up - down <= tolerance``; returns (steps done, last up - down).  Writes v and F."""
-    copies, n = p.shape
-    violation = np.inf
+@jit_finite
+def solve_pairs(K, diag, ridge, low, high, tolerance, max_steps, v, gain):
+    """Pair steps until no pair violates the optimality conditions by more than the tolerance.
+
+    Writes v and gain; returns (steps done, last violation).
+    """
+    copies, n = v.shape
+    grow, fall = np.empty((copies, n)), np.empty((copies, n))
+    for c in range(copies):
+        for r in range(n):
+            _mark(v, low, high, c, r, grow, fall)
+    work, also = np.empty(BLOCK), np.empty(BLOCK)
+    delta, i, j, violation = 0.0, 0, 0, np.inf
     for step in range(max_steps):
-        up, down, ci, i = -np.inf, np.inf, 0, -1
-        for c in range(copies):
-            for r in range(n):
-                gain = p[c, r] - F[r] - ridge[r] * v[c, r]
-                if gain > up and v[c, r] < high[c, r]:
-                    up, ci, i = gain, c, r
-                if gain < down and v[c, r] > low[c, r]:
-                    down = gain
-        violation = up - down
-        if i < 0 or violation <= tolerance:
+        ci, i_next, up = _update_and_first(K[i], K[j], delta, gain, grow, work)
+        i = i_next
+        cj, j, violation = _second(K[i], diag, ridge, up, diag[i] + ridge[i], gain, fall, work, also)
+        if violation <= tolerance:
             return step, violation
-        Ki = K[i]
-        best, cj, j, Kii = -1.0, 0, -1, diag[i] + ridge[i]
-        for c in range(copies):
-            for r in range(n):
-                gap = up - (p[c, r] - F[r] - ridge[r] * v[c, r])
-                if gap > 0.0 and v[c, r] > low[c, r]:
-                    curve = max(Kii + diag[r] + ridge[r] - 2.0 * Ki[r], FLATTEST)
-                    if gap * gap > best * curve:
-                        best, cj, j = gap * gap / curve, c, r
-        if j < 0:
-            return step, violation
-        Kj = K[j]
-        curve = max(Kii + diag[j] + ridge[j] - 2.0 * Ki[j], FLATTEST)
-        gap = up - (p[cj, j] - F[j] - ridge[j] * v[cj, j])
+        curve = max(diag[i] + ridge[i] + diag[j] + ridge[j] - 2.0 * K[i, j], FLATTEST)
         room_i, room_j = high[ci, i] - v[ci, i], v[cj, j] - low[cj, j]
-        delta = min(gap / curve, room_i, room_j)
+        delta = min((up - gain[cj, j]) / curve, room_i, room_j)
         v[ci, i] = high[ci, i] if delta == room_i else v[ci, i] + delta
         v[cj, j] = low[cj, j] if delta == room_j else v[cj, j] - delta
-        if i != j:
-            for r in range(n):
-                F[r] += delta * (Ki[r] - Kj[r])
+        gain[ci, i] -= ridge[i] * delta
+        gain[cj, j] += ridge[j] * delta
+        _mark(v, low, high, ci, i, grow, fall)
+        _mark(v, low, high, cj, j, grow, fall)
+    _update_and_first(K[i], K[j], delta, gain, grow, work)
     return max_steps, violation
 
 
-@jit
-def solve_single(K, diag, p, ridge, low, high, shift, tolerance, max_steps, v, F):
-    """Coordinate steps of largest decrease until no gain exceeds the tolerance.  F includes the shift."""
-    copies, n = p.shape
+@jit_finite
+def solve_single(K, diag, ridge, low, high, shift, tolerance, max_steps, v, gain):
+    """Coordinate steps of largest decrease until no gain exceeds the tolerance; returns as `solve_pairs` does."""
+    copies, n = v.shape
     violation = np.inf
     for step in range(max_steps):
-        best, ci, i, violation = 0.0, 0, -1, 0.0
-        for c in range(copies):
-            for r in range(n):
-                gain = p[c, r] - F[r] - ridge[r] * v[c, r]
-                room = high[c, r] - v[c, r] if gain > 0.0 else v[c, r] - low[c, r]
-                if room > 0.0:
-                    curve = max(diag[r] + shift + ridge[r], FLATTEST)
-                    size = abs(gain)
-                    move = min(size / curve, room)
-                    decrease = move * (size - 0.5 * curve * move)
-                    violation = max(violation, size)
-                    if decrease > best:
-                        best, ci, i = decrease, c, r
-        if i < 0 or violation <= tolerance:
+        ci, i, violation = _best_single(gain, diag, ridge, low, high, shift, v)
+        if violation <= tolerance:
             return step, violation
+        move = gain[ci, i] / max(diag[i] + shift + ridge[i], FLATTEST)
+        new = min(max(v[ci, i] + move, low[ci, i]), high[ci, i])
+        delta = new - v[ci, i]
+        v[ci, i] = new
+        gain[ci, i] -= ridge[i] * delta
         Ki = K[i]
-        gain = p[ci, i] - F[i] - ridge[i] * v[ci, i]
-        delta = gain / max(diag[i] + shift + ridge[i], FLATTEST)
-        if delta >= high[ci, i] - v[ci, i]:
-            delta = high[ci, i] - v[ci, i]
-            v[ci, i] = high[ci, i]
-        elif delta <= low[ci, i] - v[ci, i]:
-            delta = low[ci, i] - v[ci, i]
-            v[ci, i] = low[ci, i]
-        else:
-            v[ci, i] += delta
-        for r in range(n):
-            F[r] += delta * (Ki[r] + shift)
+        for c in range(copies):
+            g = gain[c]
+            for r in range(n):
+                g[r] -= delta * (Ki[r] + shift)
     return max_steps, violation
+
+
+@jit_finite
+def _mark(v, low, high, c, r, grow, fall):
+    grow[c, r] = 0.0 if v[c, r] < high[c, r] else -np.inf
+    fall[c, r] = 0.0 if v[c, r] > low[c, r] else np.inf
+
+
+@jit_finite
+def _update_and_first(Ki, Kj, delta, gain, grow, work):
+    """Carry a pair step over to all gains; return the variable of largest gain among those that may grow."""
+    copies, n = gain.shape
+    up, copy, start = -np.inf, 0, 0
+    for c in range(copies):
+        for s in range(0, n, BLOCK):
+            g, mask, a, b = gain[c, s : s + BLOCK], grow[c, s : s + BLOCK], Ki[s : s + BLOCK], Kj[s : s + BLOCK]
+            for r in range(len(g)):
+                x = g[r] - delta * (a[r] - b[r])
+                g[r] = x
+                work[r] = x + mask[r]
+            top = _top(work[: len(g)])
+            if top > up:
+                up, copy, start = top, c, s
+    best, row = -np.inf, start
+    for r in range(start, min(start + BLOCK, n)):
+        if gain[copy, r] + grow[copy, r] > best:
+            best, row = gain[copy, r] + grow[copy, r], r
+    return copy, row, best
+
+
+@jit_finite
+def _second(Ki, diag, ridge, up, curve_i, gain, fall, work, also):
+    """Return the variable, among those that may fall, that promises most together with the first; and the violation."""
+    copies, n = gain.shape
+    best, widest, copy, start = -1.0, -np.inf, 0, 0
+    for c in range(copies):
+        for s in range(0, n, BLOCK):
+            g, mask, a = gain[c, s : s + BLOCK], fall[c, s : s + BLOCK], Ki[s : s + BLOCK]
+            d, e = diag[s : s + BLOCK], ridge[s : s + BLOCK]
+            for r in range(len(g)):
+                gap = up - g[r] - mask[r]
+                also[r] = gap
+                gap = max(gap, 0.0)
+                work[r] = gap * gap / max(curve_i + d[r] + e[r] - 2.0 * a[r], FLATTEST)
+            widest = max(widest, _top(also[: len(g)]))
+            top = _top(work[: len(g)])
+            if top > best:
+                best, copy, start = top, c, s
+    best, row = -1.0, start
+    for r in range(start, min(start + BLOCK, n)):
+        gap = max(up - gain[copy, r] - fall[copy, r], 0.0)
+        score = gap * gap / max(curve_i + diag[r] + ridge[r] - 2.0 * Ki[r], FLATTEST)
+        if score > best:
+            best, row = score, r
+    return copy, row, widest
+
+
+@jit_finite
+def _best_single(gain, diag, ridge, low, high, shift, v):
+    """Return the variable whose own optimal step decreases the objective most, and the largest gain in size."""
+    copies, n = gain.shape
+    best, copy, row, largest = -1.0, 0, 0, 0.0
+    for c in range(copies):
+        for r in range(n):
+            g = gain[c, r]
+            size = abs(g)
+            room = high[c, r] - v[c, r] if g > 0.0 else v[c, r] - low[c, r]
+            curve = max(diag[r] + shift + ridge[r], FLATTEST)
+            move = min(size / curve, room)
+            decrease = move * (size - 0.5 * curve * move)
+            if decrease > best:
+                best, copy, row = decrease, c, r
+            if room > 0.0 and size > largest:
+                largest = size
+    return copy, row, largest
+
+
+@jit_finite
+def _top(x):
+    """Return the maximum, eight lanes at a time."""
+    n = len(x)
+    a = b = c = d = e = f = g = h = -np.inf
+    for k in range(n // 8):
+        i = 8 * k
+        a, b, c, d = max(a, x[i]), max(b, x[i + 1]), max(c, x[i + 2]), max(d, x[i + 3])
+        e, f, g, h = max(e, x[i + 4]), max(f, x[i + 5]), max(g, x[i + 6]), max(h, x[i + 7])
+    top = max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
+    for i in range(8 * (n // 8), n):
+        top = max(top, x[i])
+    return top

@@ -40,16 +40,13 @@ class SMO(BoxSolver):
 
     def _activate_all(self) -> None:
         self.rows: Array | None = None
-        self.K, self.local_v, self.local_F = self.gram, self.v, self._outputs()
-
-    def _outputs(self) -> Array:
-        return self.F + self.problem.shift * self.v.sum()
+        self.K, self.local_v, self.local_gain = self.gram, self.v, self.gains()
 
     def step(self) -> None:
         """Run a burst; then shrink, or finish the active rows and return to all of them."""
         rows: Array | slice = slice(None) if self.rows is None else self.rows
-        burst = max(1000, 4 * self.local_F.size)
-        violation = self.solve_inner(self.K, rows, self.local_v, self.local_F, self.tolerance, burst)
+        burst = max(1000, 4 * self.local_gain.size)
+        violation = self.solve_inner(self.K, rows, self.local_v, self.local_gain, self.tolerance, burst)
         self.optimal = violation <= self.tolerance
         if self.optimal:
             self._gather()
@@ -57,38 +54,34 @@ class SMO(BoxSolver):
             self._shrink()
 
     def _gather(self) -> None:
-        """Bring all outputs up to date with the active variables."""
+        """Bring all outputs up to date with the active variables, and make every row active."""
         if self.rows is None:
-            self.F = self.local_F - self.problem.shift * self.v.sum()
+            # All gains are current; outputs follow from any copy of them.
+            self.F = self.box.p[0] - self.local_gain[0] - self.box.ridge * self.v[0] - self.problem.shift * self.v.sum()
         else:
             self.move(self.rows, self.local_v)
             self._activate_all()
 
     def _shrink(self) -> None:
         rows = np.arange(self.problem.operator.n) if self.rows is None else self.rows
-        b, v = self.box, self.local_v
-        gains = b.p[:, rows] - self.local_F - b.ridge[rows] * v
-        grow, fall = v < b.high[:, rows], v > b.low[:, rows]
+        v, gains = self.local_v, self.local_gain
+        grow, fall = v < self.box.high[:, rows], v > self.box.low[:, rows]
         up = np.max(gains, where=grow, initial=-np.inf) if self.problem.free else 0.0
         down = np.min(gains, where=fall, initial=np.inf) if self.problem.free else 0.0
         settled = (~grow & (gains > up)) | (~fall & (gains < down))
         keep = np.flatnonzero(~settled.all(axis=0))
         if not 0 < len(keep) < SHRINK_BELOW * len(rows):
             return
-        if self.rows is None:
-            self.F = self.local_F - self.problem.shift * self.v.sum()
-            self.v = self.v.copy()
-        else:
-            self.move(self.rows, self.local_v)
+        self._gather()
         self.rows = rows[keep]
         self.K = self.problem.operator.submatrix(self.rows)
-        self.local_v, self.local_F = self.v[:, self.rows], self._outputs()[self.rows]
+        self.local_v, self.local_gain = self.v[:, self.rows], np.ascontiguousarray(self.gains()[:, self.rows])
 
     def certify(self, ledger: Ledger) -> dict[str, float]:
         """Certify while every row is active; once they are optimal, tighten the tolerance in proportion to the gap."""
         if self.rows is not None:
             return {}
-        self.F = self.local_F - self.problem.shift * self.v.sum()
+        self._gather()
         super().certify(ledger)
         if self.optimal and ledger.gap > self.stop.tol:
             self.tolerance *= float(np.clip(SAFETY * self.stop.tol / ledger.gap, 0.1, 0.5))
