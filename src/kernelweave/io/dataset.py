@@ -1,0 +1,68 @@
+"""What every reader returns, and how labels become numbers or names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Rows read from a file.
+
+    Parameters
+    ----------
+    X : Sequences, a table (numpy or scipy CSR) or Views
+    y : (n,) labels (integers, floats or strings), or None when the file has none
+    ids : (n,) names of the rows, or None
+    format : the format that was read
+    feature_names : names of the columns of a table, or None
+    """
+
+    X: Any
+    y: Array | None
+    ids: Array | None
+    format: str
+    feature_names: tuple[str, ...] | None = None
+
+
+def parse_labels(texts: Sequence[str]) -> Array:
+    """Return labels as integers if all are, else as floats if all are numbers, else as strings.
+
+    Examples
+    --------
+    >>> parse_labels(["+1", "-1"]), parse_labels(["0.5", "2"]), parse_labels(["yes", "1"])
+    (array([ 1, -1]), array([0.5, 2. ]), array(['yes', '1'], dtype='<U3'))
+    """
+    if not any("_" in text for text in texts):  # Python reads 1_0 as a number
+        for kind, dtype in ((int, np.int64), (float, np.float64)):
+            try:
+                return np.array([kind(text) for text in texts], dtype)
+            except (ValueError, OverflowError):
+                continue
+    return np.array(texts, dtype=np.str_)
+
+
+def label_text(value: Any) -> str:
+    """Return how a label is written to a file, so that it reads back as the same number or name."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return repr(value) if isinstance(value, float) else str(int(value) if isinstance(value, bool) else value)
+
+
+def check_rows(n: int, y: Any, ids: Any) -> None:
+    """Raise unless labels and ids, where given, have one entry a row."""
+    for name, values in (("labels", y), ("ids", ids)):
+        if values is not None and len(values) != n:
+            raise ValueError(f"There are {len(values)} {name} for {n} rows.")
+
+
+def check_options(**policies: tuple[str, tuple[str, ...]]) -> None:
+    """Raise unless each option is one of its allowed values."""
+    for name, (value, allowed) in policies.items():
+        if value not in allowed:
+            raise ValueError(f"{name}={value!r} is unknown; use {' or '.join(map(repr, allowed))}.")

@@ -1,0 +1,189 @@
+"""FASTA and FASTQ, plain or gzip, read as a stream.
+
+The id of a row is the first word of its header.  A label may stand in the header as ``label=VALUE``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from kernelweave.data.alphabet import Alphabet
+from kernelweave.data.sequences import Sequences
+from kernelweave.io.atomic import PathLike, open_aside
+from kernelweave.io.collect import Collector
+from kernelweave.io.dataset import Dataset, check_rows, label_text, parse_labels
+from kernelweave.io.source import blocks, head, open_binary, spans
+
+Array = np.ndarray
+SUFFIXES = (".fa", ".fasta", ".fna", ".faa", ".ffn", ".frn", ".fq", ".fastq")
+BATCH = 1 << 15
+WIDTH = 80
+
+
+def read_fasta(
+    path: PathLike, alphabet: str | Alphabet = "dna", unknown: str = "error", duplicates: str = "error"
+) -> Sequences:
+    """Read the sequences of a FASTA or FASTQ file, plain or gzip.
+
+    Parameters
+    ----------
+    path : the file
+    alphabet : "dna", "rna", "protein", "bytes", "auto" (inferred from all letters) or an Alphabet
+    unknown : "error" names the first letter that is not in the alphabet, "mask" makes it match nothing
+    duplicates : "error" names an id that two records share, "allow" keeps both
+
+    Returns
+    -------
+    Sequences whose `ids` are the first words of the headers
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "two.fa"
+    >>> _ = path.write_text(">a first\\nACGT\\nAC\\n>b\\nGG\\n")
+    >>> X = read_fasta(path)
+    >>> X.to_strings(), X.ids.tolist()
+    (['ACGTAC', 'GG'], ['a', 'b'])
+    """
+    return read(path, alphabet, unknown, duplicates, label=None).X
+
+
+def read(
+    path: PathLike,
+    alphabet: str | Alphabet = "auto",
+    unknown: str = "error",
+    duplicates: str = "error",
+    label: str | None = "label",
+) -> Dataset:
+    """Read sequences, ids, and labels where every header has ``label=VALUE`` (`label` names another key)."""
+    collector, labels = Collector(path), _Labels(path, label)
+    if fastq := head(path).lstrip()[:1] == b"@":
+        _collect_fastq(path, collector, labels)
+    else:
+        _collect_fasta(path, collector, labels)
+    X = collector.finish(alphabet, unknown, duplicates)
+    return Dataset(X, labels.finish(), X.ids, "fastq" if fastq else "fasta")
+
+
+def write(path: PathLike, X: Sequences, y: Any = None, ids: Any = None) -> None:
+    """Write FASTA, 80 letters a line; labels go into the headers as ``label=VALUE``."""
+    ids = X.ids if ids is None else ids
+    check_rows(len(X), y, ids)
+    names = [f"row{i}" for i in range(len(X))] if ids is None else [str(name) for name in ids]
+    tags = [""] * len(X) if y is None else [label_text(value) for value in y]
+    for kind, texts in (("id", names), ("label", tags)):
+        for row, text in enumerate(texts):
+            if text.split() != [text] and not (kind == "label" and y is None):
+                raise ValueError(
+                    f"The {kind} {text!r} of row {row} cannot stand in a FASTA header: it must be one word."
+                )
+    with open_aside(path) as file:
+        for start in range(0, len(X), BATCH):
+            for i, row in enumerate(X[start : start + BATCH].to_strings(), start):
+                header = f">{names[i]}" + (f" label={tags[i]}" if y is not None else "")
+                lines = [row[j : j + WIDTH] for j in range(0, len(row), WIDTH)]
+                file.write("\n".join([header, *lines, ""]).encode())
+
+
+def sniff(start: bytes) -> bool:
+    """Tell FASTA by its first sign."""
+    return start.lstrip().startswith(b">")
+
+
+def sniff_fastq(start: bytes) -> bool:
+    """Tell FASTQ by the signs of its first and third line."""
+    return re.match(rb"\s*@[^\n]*\n[^\n]*\n\+", start) is not None
+
+
+class _Labels:
+    """Labels found in headers: every header has one, or none has."""
+
+    def __init__(self, path: PathLike, key: str | None):
+        self.path, self.key = path, key
+        self.pattern = None if key is None else re.compile(rf"(?:^|\s){re.escape(key)}=(\S+)")
+        self.texts: list[str] = []
+        self.first_without: tuple[int, str] | None = None
+
+    def add(self, headers: list[str], ids: list[str], lines: Array) -> None:
+        if self.pattern is None:
+            return
+        for header, name, line in zip(headers, ids, lines.tolist()):
+            if found := self.pattern.search(header):
+                self.texts.append(found[1])
+            elif self.first_without is None:
+                self.first_without = (line, name)
+            if self.texts and self.first_without is not None:
+                line, name = self.first_without
+                raise ValueError(f"{self.path}:{line}: {name} has no {self.key}=, but other headers have one.")
+
+    def finish(self) -> Array | None:
+        return parse_labels(self.texts) if self.texts else None
+
+
+def _collect_fasta(path: PathLike, collector: Collector, labels: _Labels) -> None:
+    carry, line, inside = b"", 1, False
+    for block in blocks(path):
+        text = carry + block
+        cut = text.rfind(b"\n") + 1
+        if not cut and not inside and text.startswith(b">"):
+            carry = text  # a header that has not ended yet
+            continue
+        # a sequence line longer than a block is taken in pieces
+        cut = cut or len(text)
+        piece, carry = text[:cut], text[cut:]
+        _add_fasta(piece, inside, line, collector, labels)
+        line += piece.count(b"\n")
+        inside = not piece.endswith(b"\n")
+    if carry:
+        _add_fasta(carry, inside, line, collector, labels)
+
+
+def _add_fasta(piece: bytes, inside: bool, line: int, collector: Collector, labels: _Labels) -> None:
+    from kernelweave.data.loops import scan_fasta
+
+    text = np.frombuffer(piece, np.uint8)
+    letters, heads = np.empty(text.size, np.uint8), np.empty((piece.count(b">") + 1, 5), np.int64)
+    n_letters, n_heads = scan_fasta(text, inside, line, letters, heads)
+    heads = heads[:n_heads]
+    if not collector.n_rows and (heads[0, 4] if n_heads else n_letters):
+        number = line + piece[: len(piece) - len(piece.lstrip())].count(b"\n")
+        raise ValueError(f"{collector.path}:{number}: expected a header that begins with '>'.")
+    ids = spans(piece, heads[:, 0], heads[:, 1])
+    if "" in ids:
+        raise ValueError(f"{collector.path}:{heads[ids.index(''), 3]}: the header has no id.")
+    collector.add(letters[:n_letters], heads[:, 4], heads[:, 3], ids)
+    if labels.key is not None:
+        labels.add(spans(piece, heads[:, 1], heads[:, 2]), ids, heads[:, 3])
+
+
+def _collect_fastq(path: PathLike, collector: Collector, labels: _Labels) -> None:
+    import dnaio
+
+    with open_binary(path) as file:
+        try:
+            with dnaio.open(file, fileformat="fastq") as reader:
+                batch: list[Any] = []
+                for record in reader:
+                    batch.append(record)
+                    if len(batch) == BATCH:
+                        _add_fastq(batch, collector, labels)
+                        batch = []
+                _add_fastq(batch, collector, labels)
+        except dnaio.FileFormatError as error:
+            where = "" if error.line is None else f":{error.line + 1}"
+            raise ValueError(f"{path}{where}: {error.message.rstrip('.')}.") from None
+
+
+def _add_fastq(batch: list[Any], collector: Collector, labels: _Labels) -> None:
+    lines = (collector.n_rows + np.arange(len(batch))) * 4 + 1
+    words = [record.name.split(None, 1) or [""] for record in batch]
+    ids = [word[0] for word in words]
+    if "" in ids:
+        raise ValueError(f"{collector.path}:{lines[ids.index('')]}: the header has no id.")
+    letters = np.frombuffer("".join([record.sequence for record in batch]).encode(), np.uint8)
+    lengths = np.fromiter((len(record.sequence) for record in batch), np.int64, len(batch))
+    collector.add(letters, np.cumsum(lengths) - lengths, lines, ids)
+    labels.add([word[-1] if len(word) > 1 else "" for word in words], ids, lines)

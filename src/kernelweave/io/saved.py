@@ -1,0 +1,33 @@
+"""Files that `Sequences.save` wrote, mapped from disk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernelweave.data.atomic import PathLike
+from kernelweave.data.sequences import Sequences
+from kernelweave.data.store import MAGIC
+from kernelweave.io.dataset import Dataset, check_rows
+from kernelweave.io.source import open_binary
+
+SUFFIXES = (".kwseq",)
+
+
+def read(path: PathLike) -> Dataset:
+    """Map saved sequences; they have ids but no labels."""
+    with open_binary(path):
+        X = Sequences.open(path)
+    return Dataset(X, None, X.ids, "sequences")
+
+
+def write(path: PathLike, X: Sequences, y: Any = None, ids: Any = None) -> None:
+    """Save sequences; labels have no place in this format."""
+    if y is not None:
+        raise ValueError("Files of saved sequences hold no labels; use a labelled or FASTA file.")
+    check_rows(len(X), None, ids)
+    Sequences(X.codes, X.offsets, X.alphabet, X.ids if ids is None else ids).save(path)
+
+
+def sniff(start: bytes) -> bool:
+    """Tell the format by its first bytes."""
+    return start.startswith(MAGIC)
