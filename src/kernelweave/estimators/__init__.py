@@ -1,0 +1,7 @@
+"""scikit-learn estimators, the checking of user input, and model files."""
+
+from kernelweave.estimators.classifier import KernelClassifier
+from kernelweave.estimators.novelty import KernelNovelty
+from kernelweave.estimators.regressor import KernelRegressor
+
+__all__ = ["KernelClassifier", "KernelNovelty", "KernelRegressor"]

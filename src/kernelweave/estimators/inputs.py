@@ -1,0 +1,182 @@
+"""The door: whatever users hand in becomes a checked table, Sequences or Views."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from kernelweave.data import Sequences, Views
+from kernelweave.kernels import Kernel, On, parse
+from kernelweave.kernels.base import Wrapper
+from kernelweave.kernels.compose import Combination
+
+Array = np.ndarray
+
+
+def as_kernel(kernel: Any, default: Kernel) -> Kernel:
+    """Return the kernel a user gave: an object, a short text such as "rbf:0.5", or None for the default."""
+    if kernel is None:
+        return default
+    if isinstance(kernel, str):
+        return parse(kernel)
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"kernel must be a Kernel or a text such as 'rbf', not {type(kernel).__name__}.")
+    return kernel
+
+
+def training_rows(estimator: Any, X: Any, kernels: Iterable[Kernel]) -> Any:
+    """Return checked training rows, and remember on the estimator what kind they are."""
+    X = _container(X, kernels, None)
+    if isinstance(X, Sequences | Views):
+        _need_rows(len(X))
+        _forget_columns(estimator)
+        if isinstance(X, Views):
+            X = Views({name: _finite_view(name, block) for name, block in X.items()})
+        estimator._alphabets = _alphabets(X)
+        return X
+    estimator._alphabets = None
+    return validate_data(estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+
+
+def new_rows(estimator: Any, X: Any, kernels: Iterable[Kernel]) -> Any:
+    """Return checked new rows of the kind the estimator was trained on."""
+    trained = estimator._alphabets
+    X = _container(X, kernels, trained)
+    if trained is None:
+        if isinstance(X, Sequences | Views):
+            raise TypeError(f"This model was trained on a table of numbers, but got {type(X).__name__}.")
+        return validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+    given = _alphabets(X) if isinstance(X, Sequences | Views) else None
+    for name, alphabet in trained.items():
+        where = f"view {name!r}" if name else "input"
+        if given is None or name not in given:
+            raise TypeError(
+                f"This model was trained on {_kind(trained)}, but the {where} is missing or of another kind."
+            )
+        if alphabet != given[name]:
+            raise ValueError(
+                f"This model was trained on the alphabet {_label(alphabet)}, but the {where} has {_label(given[name])}."
+            )
+    if isinstance(X, Views):
+        return Views({name: _finite_view(name, block) for name, block in X.items() if name in trained})
+    return X
+
+
+def targets(X: Any, y: Any) -> Array:
+    """Return y as a checked one-dimensional array with an entry for each row."""
+    from sklearn.utils.validation import column_or_1d
+
+    if y is None:
+        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    y = column_or_1d(y, warn=True)
+    rows = X.shape[0]
+    if len(y) != rows:
+        raise ValueError(f"X has {rows} rows, but y has {len(y)} entries: inconsistent numbers of samples.")
+    return y
+
+
+def real_targets(X: Any, y: Any) -> Array:
+    """Return y as finite numbers."""
+    y = targets(X, y)
+    try:
+        y = y.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"y must be numbers for regression, but holds {y.dtype} values such as {y[0]!r}.") from None
+    bad = np.flatnonzero(~np.isfinite(y))
+    if len(bad):
+        raise ValueError(f"y must be finite, but row {bad[0]} holds {y[bad[0]]} (NaN or infinity).")
+    return y
+
+
+def row_weights(sample_weight: Any, X: Any) -> Array:
+    """Return sample weights, (n,), ones where none are given; negative ones are an error."""
+    n = X.shape[0]
+    if sample_weight is None:
+        return np.ones(n)
+    weight = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
+    if not weight.sum() > 0:
+        raise ValueError("Every sample weight is zero: there is nothing to learn from.")
+    return weight
+
+
+def positive(name: str, value: Any, zero: bool = False) -> float:
+    """Return a parameter as a float, or raise one sentence unless it is a positive number."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not np.isfinite(value) or value < 0 or (value == 0 and not zero):
+        raise ValueError(f"{name}={value!r} must be a {'non-negative' if zero else 'positive'} number.")
+    return float(value)
+
+
+def _container(X: Any, kernels: Iterable[Kernel], trained: dict | None) -> Any:
+    """Turn dicts, frames with named views and lists of texts into Views and Sequences; leave tables alone."""
+    if isinstance(X, Mapping):
+        return Views(X)
+    if hasattr(X, "columns") and hasattr(X, "iloc") and any(_by_name(kernel) for kernel in kernels):
+        return Views.from_frame(X)
+    if _is_texts(X):
+        alphabet = (trained or {}).get("") or "auto"
+        return Sequences.from_strings([str(text) for text in X], alphabet=alphabet)
+    return X
+
+
+def _is_texts(X: Any) -> bool:
+    if sparse.issparse(X) or isinstance(X, Sequences | Views) or not hasattr(X, "__len__"):
+        return False
+    if getattr(X, "ndim", 1) != 1 or len(X) == 0:
+        return False
+    return all(isinstance(text, str) for text in X)
+
+
+def _by_name(kernel: Kernel) -> bool:
+    """Tell whether some part of the kernel looks at a view by its name."""
+    if isinstance(kernel, Combination):
+        return any(_by_name(part) for part in kernel.kernels)
+    if isinstance(kernel, On):
+        columns = kernel.columns
+        return isinstance(columns, str) or (
+            isinstance(columns, list | tuple) and any(isinstance(c, str) for c in columns)
+        )
+    return isinstance(kernel, Wrapper) and _by_name(kernel.kernel)
+
+
+def _alphabets(X: Sequences | Views) -> dict[str, Any]:
+    """Return what each view is made of: its alphabet, or the number of columns of a table."""
+    if isinstance(X, Sequences):
+        return {"": X.alphabet}
+    return {name: b.alphabet if isinstance(b, Sequences) else b.shape[1] for name, b in X.items()}
+
+
+def _label(kind: Any) -> str:
+    return f"a table of {kind} columns" if isinstance(kind, int) else repr(kind.name)
+
+
+def _kind(trained: dict[str, Any]) -> str:
+    return "sequences" if "" in trained else f"views named {', '.join(trained)}"
+
+
+def _finite_view(name: str, block: Any) -> Any:
+    if isinstance(block, Sequences):
+        return block
+    values = block.data if sparse.issparse(block) else block
+    if values.dtype.kind not in "iufb":
+        raise ValueError(f"The view {name!r} must hold numbers, but has dtype {values.dtype}.")
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        row = 0 if sparse.issparse(block) else int(np.argwhere(~np.isfinite(block))[0][0])
+        raise ValueError(f"The view {name!r} contains NaN or infinity (first in row {row}).")
+    return block
+
+
+def _need_rows(n: int) -> None:
+    if n == 0:
+        raise ValueError("Found no rows: at least one example is needed.")
+
+
+def _forget_columns(estimator: Any) -> None:
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(estimator, name):
+            delattr(estimator, name)
