@@ -10,6 +10,9 @@ import numpy as np
 from kernelweave.data.letters import Row
 
 Array = np.ndarray
+BLOCK = 1 << 20
+"""Whole buffers are looked through in pieces of this many letters, to spare memory."""
+
 IDS = np.dtypes.StringDType()
 """Type of the ids: strings of any length, a few bytes each."""
 
@@ -21,13 +24,22 @@ def offsets_of(lengths: Array) -> Array:
 
 def first_masked(codes: Array, offsets: Array, mask: int) -> tuple[int, int] | None:
     """Return (row, position) of the first masked letter, or None."""
-    block = 1 << 22
-    for start in range(0, codes.size, block):
-        hits = codes[start : start + block] == mask
+    for start in range(0, codes.size, BLOCK):
+        hits = codes[start : start + BLOCK] == mask
         if hits.any():
             at = start + int(np.argmax(hits))
             row = int(np.searchsorted(offsets, at, side="right")) - 1
             return row, at - int(offsets[row])
+    return None
+
+
+def strange_code(codes: Array, size: int, mask: int) -> int | None:
+    """Return the first code that is neither a letter nor the mask, or None."""
+    for start in range(0, codes.size, BLOCK):
+        piece = codes[start : start + BLOCK]
+        odd = (piece >= size) & (piece != mask)
+        if odd.any():
+            return int(piece[np.argmax(odd)])
     return None
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from kernelweave.data.alphabet import Alphabet
 from kernelweave.data.atomic import PathLike
 from kernelweave.data.letters import Row, check_unknown, tokens_of
-from kernelweave.data.rows import as_ids, check_rows, first_masked, offsets_of, row_numbers, same_ids
+from kernelweave.data.rows import as_ids, check_rows, first_masked, offsets_of, row_numbers, same_ids, strange_code
 from kernelweave.data.store import read_store, write_store
 
 Array = np.ndarray
@@ -48,8 +48,7 @@ class Sequences:
             raise TypeError(f"Codes must be a flat array of {alphabet.dtype} for the {alphabet.name} alphabet.")
         if not offsets.size or offsets[0] != 0 or offsets[-1] != codes.size or (np.diff(offsets) < 0).any():
             raise ValueError(f"Offsets must rise from 0 to the number of letters, {codes.size}.")
-        if codes.size and (odd := (codes >= alphabet.size) & (codes != alphabet.mask)).any():
-            code = codes[np.argmax(odd)]
+        if (code := strange_code(codes, alphabet.size, alphabet.mask)) is not None:
             raise ValueError(f"Code {code} stands for no letter; the {alphabet.name} alphabet has {alphabet.size}.")
         self._set(codes, offsets, alphabet, as_ids(ids, offsets.size - 1))
 
