@@ -110,14 +110,14 @@ class CurvesDisplay:
         color : of the curves and their bands
         """
         if axes is None:
-            _, axes = figure(1, 2, (9.6, 4.7))
+            _, axes = figure(1, 2, (9.6, 5.8))
         self.axes_, self.figure_ = axes, axes[0].figure
         self._draw_roc(axes[0], color)
         self._draw_precision_recall(axes[1], color)
         for ax in axes:
             quiet(ax)
-            ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.02), aspect="equal")
-            ax.legend(loc="lower right" if ax is axes[0] else "lower left", edgecolor="none", fontsize=9)
+            ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.02))
+            ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), frameon=False, fontsize=9)
         return self
 
     def _draw_roc(self, ax: Any, color: str) -> None:
