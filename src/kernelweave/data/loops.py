@@ -13,8 +13,8 @@ def gather_rows(codes, offsets, rows, new_offsets, out):  # type: ignore[no-unty
     for i in range(rows.size):
         source = offsets[rows[i]]
         target = new_offsets[i]
-        for j in range(new_offsets[i + 1] - target):
-            out[target + j] = codes[source + j]
+        size = new_offsets[i + 1] - target
+        out[target : target + size] = codes[source : source + size]
 
 
 @jit
