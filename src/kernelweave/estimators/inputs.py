@@ -114,7 +114,7 @@ def positive(name: str, value: Any, zero: bool = False) -> float:
 
 def _container(X: Any, kernels: Iterable[Kernel], trained: dict | None) -> Any:
     """Turn dicts, frames with named views and lists of texts into Views and Sequences; leave tables alone."""
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not sparse.issparse(X):
         return Views(X)
     if hasattr(X, "columns") and hasattr(X, "iloc") and any(_by_name(kernel) for kernel in kernels):
         return Views.from_frame(X)

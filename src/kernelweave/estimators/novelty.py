@@ -13,7 +13,7 @@ from kernelweave.losses import Loss, OneClass
 from kernelweave.solvers.problems import Problem
 
 BORDER = 1e-9
-"""Support vectors lie on the border exactly; rounding, relative to rho, must not push them out."""
+"""Decision values this small, relative to rho, are zero but for rounding: support vectors lie on the border."""
 
 
 class KernelNovelty(OutlierMixin, KernelEstimator):
@@ -86,7 +86,9 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
 
     def decision_function(self, X: Any) -> Array:
         """Return how far each row lies inside (positive) or outside (negative), (m,)."""
-        return self._outputs(X)[:, 0]
+        values = self._outputs(X)[:, 0]
+        values[np.abs(values) <= BORDER * abs(self.offset_[0])] = 0.0
+        return values
 
     def score_samples(self, X: Any) -> Array:
         """Return the outputs before the level is taken off, (m,)."""
@@ -94,5 +96,4 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
 
     def predict(self, X: Any) -> Array:
         """Return 1 for rows that look like training, -1 for novel ones; a row on the border is not novel."""
-        border = -BORDER * abs(self.offset_[0])
-        return np.where(self.decision_function(X) >= border, 1, -1)
+        return np.where(self.decision_function(X) >= 0, 1, -1)
