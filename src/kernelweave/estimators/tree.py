@@ -1,0 +1,244 @@
+"""Fitted models as plain data: a tree that JSON can hold, beside named arrays.
+
+Scalars and lists stand for themselves.  Every other node is an object with a "type": arrays, texts, dicts, and the
+classes listed here.  Reading a tree calls the constructors of those classes and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from kernelweave.data import Alphabet, Sequences, Views
+from kernelweave.data.rows import IDS, offsets_of
+from kernelweave.estimators.base import Certificate
+from kernelweave.estimators.classifier import KernelClassifier
+from kernelweave.estimators.novelty import KernelNovelty
+from kernelweave.estimators.regressor import KernelRegressor
+from kernelweave.kernels.base import Kernel
+from kernelweave.kernels.centred import Centred
+from kernelweave.kernels.registry import KERNELS
+from kernelweave.solvers.result import Trace
+
+Array = np.ndarray
+Node = Any
+
+ESTIMATORS: dict[str, type[BaseEstimator]] = {
+    cls.__name__: cls for cls in (KernelClassifier, KernelRegressor, KernelNovelty, Pipeline, StandardScaler)
+}
+"""Estimators that a model file can hold, by name."""
+
+RECORDS: dict[str, type] = {cls.__name__: cls for cls in (Certificate,)}
+"""Data classes among the fitted attributes, by name."""
+
+PARTS: dict[str, type[Kernel]] = {**KERNELS, "Centred": Centred}
+
+TRANSIENT = ("callbacks", "engine", "memory")
+"""Parameters that belong to the process that fitted: a loaded model has their defaults."""
+
+NUMERIC = {"bool", "float16", "float32", "float64"} | {
+    f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
+"""Types of numbers that an array may have."""
+
+
+class Writer:
+    """Turns values into nodes; arrays are collected in `tensors`."""
+
+    def __init__(self) -> None:
+        self.tensors: dict[str, Array] = {}
+
+    def node(self, value: Any) -> Node:
+        """Return the node of any value that a model may hold."""
+        if value is None or type(value) in (bool, int, float, str):
+            return value
+        for kind, write in _WRITERS:
+            if isinstance(value, kind):
+                return write(self, value)
+        if is_dataclass(value) and RECORDS.get(type(value).__name__) is type(value):
+            state = {f.name: self.node(getattr(value, f.name)) for f in fields(value)}
+            return {"type": "record", "name": type(value).__name__, "state": state}
+        raise TypeError(f"A {type(value).__name__} cannot be kept in a model file.")
+
+    def tensor(self, values: Array) -> str:
+        """Keep an array and return its name."""
+        name = f"t{len(self.tensors)}"
+        native = values.dtype.newbyteorder("=")
+        self.tensors[name] = np.array(values, dtype=native, order="C", copy=None)
+        return name
+
+    def array(self, values: Array) -> Node:
+        """Return the node of an array of numbers or of texts."""
+        if values.dtype.name in NUMERIC:
+            return {"type": "array", "tensor": self.tensor(values)}
+        if values.dtype.kind not in "UOT":
+            raise TypeError(f"An array of {values.dtype} cannot be kept in a model file.")
+        dtype = {"O": "object", "T": "string"}.get(values.dtype.kind, values.dtype.str)
+        entries = [self.node(entry) for entry in values.ravel().tolist()]
+        return {"type": "texts", "dtype": dtype, "shape": list(values.shape), "values": entries}
+
+    def scalar(self, value: np.generic) -> Node:
+        """Return the node of a NumPy number or text."""
+        if value.dtype.name not in NUMERIC and value.dtype.kind != "U":
+            raise TypeError(f"A NumPy {value.dtype} cannot be kept in a model file.")
+        return {"type": "scalar", "dtype": value.dtype.str, "value": value.item()}
+
+    def estimator(self, model: BaseEstimator) -> Node:
+        """Return the node of an estimator: its parameters and what it learned."""
+        name = type(model).__name__
+        if ESTIMATORS.get(name) is not type(model):
+            raise TypeError(f"A {name} cannot be kept in a model file; known are {', '.join(ESTIMATORS)}.")
+        params = {key: value for key, value in model.get_params(deep=False).items() if key not in TRANSIENT}
+        learned = {key: value for key, value in vars(model).items() if is_learned(key)}
+        return {"type": "estimator", "name": name, "parameters": self._each(params), "fitted": self._each(learned)}
+
+    def kernel(self, kernel: Kernel) -> Node:
+        """Return the node of a kernel, also of one that holds data."""
+        name = type(kernel).__name__
+        if PARTS.get(name) is not type(kernel):
+            raise TypeError(f"{name} is not a kernel of this library and cannot be kept in a model file.")
+        return {"type": "kernel", "name": name, "parameters": self._each(kernel.get_params(deep=False))}
+
+    def sequences(self, rows: Sequences) -> Node:
+        """Return the node of sequences; ids lie in one buffer, for there may be millions."""
+        node = {
+            "type": "sequences",
+            "alphabet": self.node(rows.alphabet),
+            "codes": self.tensor(rows.codes),
+            "offsets": self.tensor(rows.offsets),
+        }
+        if rows.ids is not None:
+            raw = [name.encode("utf-8", "surrogatepass") for name in rows.ids]
+            node["ids"] = self.tensor(np.frombuffer(b"".join(raw), np.uint8))
+            node["id_offsets"] = self.tensor(offsets_of(np.fromiter(map(len, raw), np.int64, len(raw))))
+        return node
+
+    def csr(self, table: Any) -> Node:
+        """Return the node of a sparse table."""
+        parts = {name: self.tensor(getattr(table, name)) for name in ("data", "indices", "indptr")}
+        return {"type": "csr", "shape": list(table.shape), "array": isinstance(table, sparse.sparray), **parts}
+
+    def _each(self, values: dict[str, Any]) -> dict[str, Node]:
+        return {key: self.node(value) for key, value in values.items()}
+
+
+def is_learned(name: str) -> bool:
+    """Tell whether an attribute of an estimator is part of what it learned."""
+    return name == "_alphabets" or (name.endswith("_") and not name.startswith("_"))
+
+
+_WRITERS: list[tuple[Any, Callable[[Writer, Any], Node]]] = [
+    (np.generic, Writer.scalar),
+    (np.ndarray, Writer.array),
+    (list, lambda w, v: [w.node(item) for item in v]),
+    (tuple, lambda w, v: {"type": "tuple", "items": [w.node(item) for item in v]}),
+    (dict, lambda w, v: {"type": "dict", "items": [[w.node(key), w.node(item)] for key, item in v.items()]}),
+    (slice, lambda w, v: {"type": "slice", "items": [w.node(part) for part in (v.start, v.stop, v.step)]}),
+    (BaseEstimator, Writer.estimator),
+    (Kernel, Writer.kernel),
+    (Sequences, Writer.sequences),
+    (Views, lambda w, v: {"type": "views", "blocks": [[name, w.node(block)] for name, block in v.items()]}),
+    (Alphabet, lambda w, v: {"type": "alphabet", "description": v.to_dict()}),
+    (Trace, lambda w, v: {"type": "trace", "columns": [[name, w.node(v[name])] for name in v.columns]}),
+    ((sparse.csr_array, sparse.csr_matrix), Writer.csr),
+]
+
+
+class Reader:
+    """Turns nodes back into values.
+
+    Whatever does not fit together raises ValueError, TypeError, KeyError or the like: the caller says which file.
+    """
+
+    def __init__(self, tensors: dict[str, Array]):
+        self.tensors = tensors
+
+    def value(self, node: Node) -> Any:
+        """Return the value of a node."""
+        if isinstance(node, list):
+            return [self.value(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        return _READERS[node["type"]](self, node)
+
+    def texts(self, node: Node) -> Array:
+        """Return an array of texts or of mixed labels."""
+        dtype: Any = {"object": object, "string": IDS}.get(node["dtype"], node["dtype"])
+        if isinstance(dtype, str) and np.dtype(dtype).kind != "U":
+            raise ValueError(f"{dtype} is no type of text.")
+        out = np.empty(len(node["values"]), dtype)
+        out[:] = [self.value(entry) for entry in node["values"]]
+        return out.reshape(node["shape"])
+
+    def scalar(self, node: Node) -> np.generic:
+        """Return a NumPy number or text."""
+        dtype = np.dtype(node["dtype"])
+        if dtype.name not in NUMERIC and dtype.kind != "U":
+            raise ValueError(f"{dtype} is no type of number.")
+        return dtype.type(node["value"])
+
+    def estimator(self, node: Node) -> BaseEstimator:
+        """Return an estimator with its parameters and what it learned."""
+        cls = ESTIMATORS[node["name"]]
+        model = cls(**self._each(node["parameters"]))
+        for key, value in self._each(node["fitted"]).items():
+            if not is_learned(key):
+                raise ValueError(f"{key} is nothing an estimator learns.")
+            setattr(model, key, value)
+        return model
+
+    def kernel(self, node: Node) -> Kernel:
+        """Return a kernel."""
+        params = self._each(node["parameters"])
+        parts = [params["kernel"]] if "kernel" in params else params.get("kernels", [])
+        if not all(isinstance(part, Kernel) for part in parts):
+            raise TypeError(f"{node['name']} is made of kernels.")
+        return PARTS[node["name"]](**params)
+
+    def sequences(self, node: Node) -> Sequences:
+        """Return sequences, their letters checked."""
+        ids = None
+        if "ids" in node:
+            raw, bounds = self.tensors[node["ids"]].tobytes(), self.tensors[node["id_offsets"]].tolist()
+            ids = [raw[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(bounds)]
+        return Sequences(self.tensors[node["codes"]], self.tensors[node["offsets"]], self.value(node["alphabet"]), ids)
+
+    def csr(self, node: Node) -> Any:
+        """Return a sparse table, every index checked."""
+        parts = tuple(self.tensors[node[name]] for name in ("data", "indices", "indptr"))
+        table = (sparse.csr_array if node["array"] else sparse.csr_matrix)(parts, shape=tuple(node["shape"]))
+        table.check_format(full_check=True)
+        return table
+
+    def trace(self, node: Node) -> Trace:
+        """Return the history of a fit."""
+        return Trace({name: self.value(column).tolist() for name, column in node["columns"]})
+
+    def _each(self, nodes: dict[str, Node]) -> dict[str, Any]:
+        return {key: self.value(node) for key, node in nodes.items()}
+
+
+_READERS: dict[str, Callable[[Reader, Node], Any]] = {
+    "array": lambda r, n: r.tensors[n["tensor"]],
+    "texts": Reader.texts,
+    "scalar": Reader.scalar,
+    "tuple": lambda r, n: tuple(r.value(n["items"])),
+    "dict": lambda r, n: {r.value(key): r.value(item) for key, item in n["items"]},
+    "slice": lambda r, n: slice(*r.value(n["items"])),
+    "estimator": Reader.estimator,
+    "kernel": Reader.kernel,
+    "sequences": Reader.sequences,
+    "views": lambda r, n: Views({name: r.value(block) for name, block in n["blocks"]}),
+    "alphabet": lambda r, n: Alphabet.from_dict(n["description"]),
+    "record": lambda r, n: RECORDS[n["name"]](**r._each(n["state"])),
+    "trace": Reader.trace,
+    "csr": Reader.csr,
+}
