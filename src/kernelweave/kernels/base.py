@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from functools import cache
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
@@ -28,12 +29,7 @@ class Parameters:
 
     @classmethod
     def _names(cls) -> list[str]:
-        signature = inspect.signature(cls.__init__)
-        return [
-            name
-            for name, p in signature.parameters.items()
-            if name != "self" and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
-        ]
+        return list(_defaults(cls))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, those of nested kernels as ``outer__inner``."""
@@ -66,15 +62,22 @@ class Parameters:
         return hash(repr(self))
 
     def __repr__(self) -> str:
-        parameters = inspect.signature(type(self).__init__).parameters
         shown = []
-        for name in self._names():
-            value, default = getattr(self, name), parameters[name].default
+        for name, default in _defaults(type(self)).items():
+            value = getattr(self, name)
             if default is inspect.Parameter.empty:
                 shown.append(_literal(value))
             elif not _same(value, default):
                 shown.append(f"{name}={_literal(value)}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+@cache
+def _defaults(cls: type) -> dict[str, Any]:
+    """Return the parameters of a class with their default values, in order."""
+    skipped = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    parameters = inspect.signature(cls.__init__).parameters.items()  # type: ignore[misc]
+    return {name: p.default for name, p in parameters if name != "self" and p.kind not in skipped}
 
 
 def _literal(value: Any) -> str:

@@ -55,3 +55,26 @@ def product(operator: Operator, alpha: Array) -> Array:
     rows = np.flatnonzero(alpha)
     operator.add_to(out, rows, alpha[rows])
     return out
+
+
+@runtime_checkable
+class OperatorSet(Protocol):
+    """m kernels bound to the same n training rows."""
+
+    n: int
+    m: int
+
+    def energies(self, alpha: Array) -> Array:
+        """Return ``alpha' K_k alpha`` for every kernel, (m,)."""
+
+    def each_add_to(self, out: Array, rows: Array, steps: Array) -> None:
+        """Add ``K_k[:, rows] @ steps`` to ``out[k]``, (m, n), for every kernel."""
+
+    def combined(self, weights: Array) -> Operator:
+        """Return ``sum_k weights[k] K_k`` as an operator."""
+
+    def combined_submatrix(self, weights: Array, rows: Array) -> Array:
+        """Return ``sum_k weights[k] K_k[rows][:, rows]``."""
+
+    def diagonals(self) -> Array:
+        """Return the diagonal of every kernel, (m, n)."""

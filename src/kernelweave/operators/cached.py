@@ -9,7 +9,7 @@ import numpy as np
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, Kernel, count, take
 from kernelweave.operators.cross import CrossKernel, spans
-from kernelweave.operators.dense import SHARD, _gather, add_rows
+from kernelweave.operators.dense import SHARD, add_rows, gather
 
 TILE = 2048
 """Training rows per tile while columns are computed."""
@@ -55,7 +55,7 @@ class CachedColumns:
         """Return ``K[rows][:, rows]``."""
         out = np.empty((len(rows), len(rows)), self._buffer.dtype)
         for batch in self._batches(rows):
-            _gather(self._buffer, self._fetch(rows[batch]), rows, out[batch])
+            gather(self._buffer, self._fetch(rows[batch]), rows, out[batch])
         return out
 
     def add_to(self, out: Array, rows: Array, steps: Array) -> None:

@@ -17,20 +17,12 @@ GATHER = 256
 """Rows of a tile while building, of a shard while adding columns, of a part while gathering: by data size only."""
 
 
-class DenseGram:
-    """A kernel bound to training rows with its Gram matrix stored.
+class GramMatrix:
+    """A symmetric matrix in memory as an operator."""
 
-    Parameters
-    ----------
-    kernel : the kernel, all parameters filled in
-    prepared : prepared training rows
-    dtype : float64, or float32 for half of the memory traffic
-    """
-
-    def __init__(self, kernel: Kernel, prepared: Any, engine: Engine, dtype: type = np.float64):
-        self.kernel, self.prepared, self.engine = kernel, prepared, engine
-        self.n = count(prepared)
-        self.gram = symmetric(kernel, prepared, engine, dtype)
+    def __init__(self, gram: Array, engine: Engine):
+        self.gram, self.engine = gram, engine
+        self.n = len(gram)
 
     def diag(self) -> Array:
         """Return the diagonal, (n,) float64."""
@@ -43,12 +35,27 @@ class DenseGram:
     def submatrix(self, rows: Array) -> Array:
         """Return ``K[rows][:, rows]``."""
         out = np.empty((len(rows), len(rows)), self.gram.dtype)
-        self.engine.map(lambda s: _gather(self.gram, rows[s], rows, out[s]), spans(len(rows), GATHER))
+        self.engine.map(lambda s: gather(self.gram, rows[s], rows, out[s]), spans(len(rows), GATHER))
         return out
 
     def add_to(self, out: Array, rows: Array, steps: Array) -> None:
         """Add ``K[:, rows] @ steps`` to `out`, accumulated in float64."""
         self.engine.map(lambda s: add_rows(self.gram, rows, steps, s.start, s.stop, out), spans(self.n, SHARD))
+
+
+class DenseGram(GramMatrix):
+    """A kernel bound to training rows with its Gram matrix stored.
+
+    Parameters
+    ----------
+    kernel : the kernel, all parameters filled in
+    prepared : prepared training rows
+    dtype : float64, or float32 for half of the memory traffic
+    """
+
+    def __init__(self, kernel: Kernel, prepared: Any, engine: Engine, dtype: type = np.float64):
+        self.kernel, self.prepared = kernel, prepared
+        super().__init__(symmetric(kernel, prepared, engine, dtype), engine)
 
     def against(self, X: Any) -> CrossKernel:
         """Return the kernel between the rows of X and the training rows."""
@@ -89,7 +96,7 @@ def add_rows(gram, rows, steps, start, stop, out):
 
 
 @jit
-def _gather(gram, rows, columns, out):
+def gather(gram, rows, columns, out):
     for i in range(len(rows)):
         for j in range(len(columns)):
             out[i, j] = gram[rows[i], columns[j]]

@@ -94,7 +94,8 @@ def best_intercept(problem: Problem, outputs: Array, alpha: Array) -> float:
     slack = FLAT * float(problem.cost.sum())
 
     def slope(b: float) -> float:
-        return problem.total + float(problem.cost @ problem.loss.derivative(outputs + b, problem.y))
+        # Not a BLAS product: waking its threads for each of many short sums costs more than the sums.
+        return problem.total + float(np.sum(problem.cost * problem.loss.derivative(outputs + b, problem.y)))
 
     low, high = _bracket(slope, float(np.ptp(outputs)) + 1.0)
     left = _halve(lambda b: slope(b) >= -slack, low, high)

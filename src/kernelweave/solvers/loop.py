@@ -13,10 +13,14 @@ from kernelweave.solvers.result import Result, Trace
 
 @dataclass(frozen=True)
 class Stop:
-    """When to stop: at a relative gap, or after so many iterations (-1: no limit)."""
+    """When to stop: at a relative gap, or after so many iterations (-1: no limit).
+
+    `polish` asks for the exact optimum of the free variables where that is cheap; inner solves do without.
+    """
 
     tol: float = 1e-3
     max_iter: int = -1
+    polish: bool = True
 
 
 @dataclass(frozen=True)

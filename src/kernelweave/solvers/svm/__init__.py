@@ -12,18 +12,18 @@ from kernelweave.solvers.svm.smo import SMO
 
 SVM_SOLVERS: dict[str, type] = {"smo": SMO, "chunking": Chunking, "newton": Newton}
 
-SMO_UP_TO = 1500
-"""Rows up to which pair steps over all rows beat working sets (benchmarks/svm_vs_sklearn.py --solvers)."""
-
 
 def choose_svm_solver(name: str, problem: Problem, params: dict[str, Any] | None = None) -> Any:
-    """Return a solver: the named one, or for "auto" Newton for smooth losses and SMO or chunking by size."""
+    """Return a solver: the named one, or for "auto" what is fastest.
+
+    Newton for smooth losses; else SMO where the Gram matrix is in memory, which beats working sets of any size there
+    (benchmarks/svm_vs_sklearn.py --solvers), and chunking where it is not.
+    """
     if name == "auto":
         if problem.loss.smooth:
             name = "newton"
         else:
-            small = problem.operator.n <= SMO_UP_TO and isinstance(problem.operator, Dense)
-            name = "smo" if small else "chunking"
+            name = "smo" if isinstance(problem.operator, Dense) else "chunking"
     if name not in SVM_SOLVERS:
         raise ValueError(f"solver={name!r} is unknown; choose one of auto, {', '.join(SVM_SOLVERS)}.")
     try:

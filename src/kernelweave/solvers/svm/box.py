@@ -38,7 +38,7 @@ class BoxSolver:
         if problem.free:
             balance(self.v, box, problem.total)
         self.F = product(problem.operator, self.v.sum(axis=0))
-        self.exact = False
+        self.exact = not stop.polish
 
     @property
     def alpha(self) -> Array:

@@ -7,8 +7,9 @@ Working sets are of second order (Fan, Chen and Lin, 2005): the first variable h
 second promises the largest decrease together with it.
 
 Letters, all (copies, n): v variables; gain = p - K a - ridge v, the derivative of what is maximised; grow = 0 where v
-may grow, else -inf; fall = 0 where v may fall, else +inf.  Loops run over blocks that stay in the first-level cache:
-a block's values are computed by one vectorised loop, its maximum by another.
+may grow, else -inf; fall = 0 where v may fall, else +inf; curve = diag + ridge.  Loops run over blocks that stay in the
+first-level cache: a block's values are computed by one vectorised loop, its maximum by another.  The promise of a pair
+only ranks pairs, so it is computed in single precision; steps, gains and the violation are double.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from kernelweave._numba import jit_finite
 
 FLATTEST = 1e-12
 """Curvature below which a direction counts as flat; the step then goes to a bound."""
+FLATTEST_RANKED = 1e-6
+"""The same for ranking, relative to the curvature of the first variable: single precision tells no less apart."""
 BLOCK = 512
 
 
@@ -29,21 +32,25 @@ def solve_pairs(K, diag, ridge, low, high, tolerance, max_steps, v, gain):
     Writes v and gain; returns (steps done, last violation).
     """
     copies, n = v.shape
-    grow, fall = np.empty((copies, n)), np.empty((copies, n))
+    grow, fall = np.empty((copies, n)), np.empty((copies, n), np.float32)
     for c in range(copies):
         for r in range(n):
             _mark(v, low, high, c, r, grow, fall)
-    work, also = np.empty(BLOCK), np.empty(BLOCK)
+    curve = (diag + ridge).astype(np.float32)
+    work, score = np.empty(BLOCK), np.empty(BLOCK, np.float32)
     delta, i, j, violation = 0.0, 0, 0, np.inf
     for step in range(max_steps):
         ci, i_next, up = _update_and_first(K[i], K[j], delta, gain, grow, work)
         i = i_next
-        cj, j, violation = _second(K[i], diag, ridge, up, diag[i] + ridge[i], gain, fall, work, also)
+        cj, j = _second(K[i], curve, up, diag[i] + ridge[i], gain, fall, score)
+        violation = up - gain[cj, j] - fall[cj, j]
         if violation <= tolerance:
-            return step, violation
-        curve = max(diag[i] + ridge[i] + diag[j] + ridge[j] - 2.0 * K[i, j], FLATTEST)
+            cj, j, violation = _widest(up, gain, fall)
+            if violation <= tolerance:
+                return step, violation
+        bend = max(diag[i] + ridge[i] + diag[j] + ridge[j] - 2.0 * K[i, j], FLATTEST)
         room_i, room_j = high[ci, i] - v[ci, i], v[cj, j] - low[cj, j]
-        delta = min((up - gain[cj, j]) / curve, room_i, room_j)
+        delta = min((up - gain[cj, j]) / bend, room_i, room_j)
         v[ci, i] = high[ci, i] if delta == room_i else v[ci, i] + delta
         v[cj, j] = low[cj, j] if delta == room_j else v[cj, j] - delta
         gain[ci, i] -= ridge[i] * delta
@@ -105,29 +112,40 @@ def _update_and_first(Ki, Kj, delta, gain, grow, work):
 
 
 @jit_finite
-def _second(Ki, diag, ridge, up, curve_i, gain, fall, work, also):
-    """Return the variable, among those that may fall, that promises most together with the first; and the violation."""
+def _second(Ki, curve, up, curve_i, gain, fall, score):
+    """Return the variable, among those that may fall, that promises most together with the first."""
     copies, n = gain.shape
-    best, widest, copy, start = -1.0, -np.inf, 0, 0
+    zero, two, first = np.float32(0.0), np.float32(2.0), np.float32(curve_i)
+    flattest = np.float32(max(FLATTEST_RANKED * curve_i, FLATTEST))
+    best, copy, start = np.float32(-1.0), 0, 0
     for c in range(copies):
         for s in range(0, n, BLOCK):
-            g, mask, a = gain[c, s : s + BLOCK], fall[c, s : s + BLOCK], Ki[s : s + BLOCK]
-            d, e = diag[s : s + BLOCK], ridge[s : s + BLOCK]
+            g, mask, a, d = gain[c, s : s + BLOCK], fall[c, s : s + BLOCK], Ki[s : s + BLOCK], curve[s : s + BLOCK]
             for r in range(len(g)):
-                gap = up - g[r] - mask[r]
-                also[r] = gap
-                gap = max(gap, 0.0)
-                work[r] = gap * gap / max(curve_i + d[r] + e[r] - 2.0 * a[r], FLATTEST)
-            widest = max(widest, _top(also[: len(g)]))
-            top = _top(work[: len(g)])
+                gap = max(np.float32(up - g[r]) - mask[r], zero)
+                score[r] = gap * gap / max(first + d[r] - two * np.float32(a[r]), flattest)
+            top = _top32(score[: len(g)])
             if top > best:
                 best, copy, start = top, c, s
-    best, row = -1.0, start
+    best, row = np.float32(-1.0), start
     for r in range(start, min(start + BLOCK, n)):
-        gap = max(up - gain[copy, r] - fall[copy, r], 0.0)
-        score = gap * gap / max(curve_i + diag[r] + ridge[r] - 2.0 * Ki[r], FLATTEST)
-        if score > best:
-            best, row = score, r
+        gap = max(np.float32(up - gain[copy, r]) - fall[copy, r], zero)
+        promise = gap * gap / max(first + curve[r] - two * np.float32(Ki[r]), flattest)
+        if promise > best:
+            best, row = promise, r
+    return copy, row
+
+
+@jit_finite
+def _widest(up, gain, fall):
+    """Return the variable, among those that may fall, that violates most together with the first, and by how much."""
+    copies, n = gain.shape
+    widest, copy, row = -np.inf, 0, 0
+    for c in range(copies):
+        for r in range(n):
+            gap = up - gain[c, r] - fall[c, r]
+            if gap > widest:
+                widest, copy, row = gap, c, r
     return copy, row, widest
 
 
@@ -156,6 +174,21 @@ def _top(x):
     """Return the maximum, eight lanes at a time."""
     n = len(x)
     a = b = c = d = e = f = g = h = -np.inf
+    for k in range(n // 8):
+        i = 8 * k
+        a, b, c, d = max(a, x[i]), max(b, x[i + 1]), max(c, x[i + 2]), max(d, x[i + 3])
+        e, f, g, h = max(e, x[i + 4]), max(f, x[i + 5]), max(g, x[i + 6]), max(h, x[i + 7])
+    top = max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
+    for i in range(8 * (n // 8), n):
+        top = max(top, x[i])
+    return top
+
+
+@jit_finite
+def _top32(x):
+    """The same in single precision."""
+    n = len(x)
+    a = b = c = d = e = f = g = h = np.float32(-np.inf)
     for k in range(n // 8):
         i = 8 * k
         a, b, c, d = max(a, x[i]), max(b, x[i + 1]), max(c, x[i + 2]), max(d, x[i + 3])

@@ -18,6 +18,9 @@ from kernelweave.solvers.svm.box import BoxSolver
 
 FIRST_TOLERANCE = 0.05
 """First tolerance of the optimality conditions, as a fraction of their violation at the start."""
+FEWEST_STEPS = 1000
+BURST = 0.25
+"""Steps between two looks at which rows are settled: at least so many, and this fraction of the active variables."""
 SHRINK_BELOW = 0.7
 """The active rows are copied together when fewer than this fraction would remain."""
 SAFETY = 0.7
@@ -36,52 +39,63 @@ class SMO(BoxSolver):
         super().init(problem, start, stop)
         self.gram = np.ascontiguousarray(problem.operator.gram)
         self.tolerance = FIRST_TOLERANCE * self.violation(self.gains())
-        self._activate_all()
-
-    def _activate_all(self) -> None:
-        self.rows: Array | None = None
-        self.K, self.local_v, self.local_gain = self.gram, self.v, self.gains()
+        self.now = self.v.copy()
+        self._activate(np.arange(problem.operator.n), self.gains())
 
     def step(self) -> None:
-        """Run a burst; then shrink, or finish the active rows and return to all of them."""
-        rows: Array | slice = slice(None) if self.rows is None else self.rows
-        burst = max(1000, 4 * self.local_gain.size)
-        violation = self.solve_inner(self.K, rows, self.local_v, self.local_gain, self.tolerance, burst)
-        self.optimal = violation <= self.tolerance
-        if self.optimal:
-            self._gather()
+        """Run a burst; then let settled rows go or, where the active ones are optimal, look at all of them again."""
+        burst = max(FEWEST_STEPS, int(BURST * self.local_gain.size))
+        violation = self.solve_inner(self.K, self.rows, self.local_v, self.local_gain, self.tolerance, burst)
+        self.now[:, self.rows] = self.local_v
+        self.current = violation <= self.tolerance or len(self.rows) == self.problem.operator.n
+        self.optimal = False
+        if self.current:
+            self._update_all()
+            gains = self.gains()
+            self.optimal = self.violation(gains) <= self.tolerance
+            self._review(np.arange(self.problem.operator.n), gains)
         else:
-            self._shrink()
+            self._review(self.rows, self.local_gain)
 
-    def _gather(self) -> None:
-        """Bring all outputs up to date with the active variables, and make every row active."""
-        if self.rows is None:
+    def _update_all(self) -> None:
+        """Bring all outputs up to date with the active variables."""
+        if len(self.rows) == self.problem.operator.n:
             # All gains are current; outputs follow from any copy of them.
+            self.v[:] = self.now
             self.F = self.box.p[0] - self.local_gain[0] - self.box.ridge * self.v[0] - self.problem.shift * self.v.sum()
         else:
-            self.move(self.rows, self.local_v)
-            self._activate_all()
+            self.move(np.arange(self.problem.operator.n), self.now)
 
-    def _shrink(self) -> None:
-        rows = np.arange(self.problem.operator.n) if self.rows is None else self.rows
-        v, gains = self.local_v, self.local_gain
+    def _review(self, rows: Array, gains: Array) -> None:
+        """Choose the active rows among those given: all but the ones that sit at a bound and want to stay there."""
+        v = self.now[:, rows]
         grow, fall = v < self.box.high[:, rows], v > self.box.low[:, rows]
         up = np.max(gains, where=grow, initial=-np.inf) if self.problem.free else 0.0
         down = np.min(gains, where=fall, initial=np.inf) if self.problem.free else 0.0
         settled = (~grow & (gains > up)) | (~fall & (gains < down))
         keep = np.flatnonzero(~settled.all(axis=0))
-        if not 0 < len(keep) < SHRINK_BELOW * len(rows):
-            return
-        self._gather()
-        self.rows = rows[keep]
-        self.K = self.problem.operator.submatrix(self.rows)
-        self.local_v, self.local_gain = self.v[:, self.rows], np.ascontiguousarray(self.gains()[:, self.rows])
+        few = 0 < len(keep) < SHRINK_BELOW * len(rows)
+        if len(rows) > len(self.rows):
+            known = np.isin(rows[keep], self.rows, assume_unique=True).all()
+            if known and len(keep):
+                self.local_gain = np.ascontiguousarray(gains[:, self.rows])
+            else:
+                self._activate(rows[keep] if few else rows, gains[:, keep] if few else gains)
+        elif few:
+            self._activate(rows[keep], gains[:, keep])
+
+    def _activate(self, rows: Array, gains: Array) -> None:
+        """Copy what belongs to these rows together."""
+        everything = len(rows) == self.problem.operator.n
+        K = self.gram if everything else self.problem.operator.submatrix(rows)
+        self.rows, self.K, self.local_v, self.local_gain = (
+            rows, K, self.now[:, rows], np.ascontiguousarray(gains),
+        )  # fmt: skip
 
     def certify(self, ledger: Ledger) -> dict[str, float]:
-        """Certify while every row is active; once they are optimal, tighten the tolerance in proportion to the gap."""
-        if self.rows is not None:
+        """Certify while all outputs are current; once optimal, tighten the tolerance in proportion to the gap."""
+        if not self.current:
             return {}
-        self._gather()
         super().certify(ledger)
         if self.optimal and ledger.gap > self.stop.tol:
             self.tolerance *= float(np.clip(SAFETY * self.stop.tol / ledger.gap, 0.1, 0.5))
@@ -89,5 +103,6 @@ class SMO(BoxSolver):
 
     def fallback(self) -> PrimalPoint:
         """Return the current point, outputs brought up to date."""
-        self._gather()
+        self.now[:, self.rows] = self.local_v
+        self._update_all()
         return super().fallback()

@@ -1,0 +1,218 @@
+"""Many kernels bound to the same rows: three ways to hold them, from all in memory to nothing in memory.
+
+`StoredSet` keeps every Gram matrix; `SharedSet` keeps the base numbers that several kernels are functions of (one
+distance matrix for ten Gaussian widths) or recomputes even those.  Either gives the solvers the same four things.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernelweave._numba import jit
+from kernelweave.engines.base import Engine
+from kernelweave.kernels.base import Array, take
+from kernelweave.kernels.mixture import Family, Mixture
+from kernelweave.operators.base import Operator
+from kernelweave.operators.cached import CachedColumns
+from kernelweave.operators.cross import spans
+from kernelweave.operators.dense import GramMatrix, add_rows, gather
+
+TILE = 1024
+"""Rows of a tile; tiles and kernels are what runs in parallel."""
+
+
+class StoredSet:
+    """Every Gram matrix in memory, (m, n, n)."""
+
+    def __init__(self, family: Family, prepared: Any, n: int, engine: Engine, dtype: type):
+        self.family, self.engine, self.n, self.m = family, engine, n, len(family.kernels)
+        self.grams = np.empty((self.m, n, n), dtype)
+        self.dtype = np.float64 if n * n * 8 <= DOUBLE_SUM else dtype
+        parts = [take(prepared, cut) for cut in spans(n, TILE)]
+        engine.map(lambda job: self._fill(parts, *job), _jobs(len(family.bases), len(parts)))
+
+    def _fill(self, parts: list[Any], group: int, i: int, j: int) -> None:
+        rows, columns = slice(i * TILE, (i + 1) * TILE), slice(j * TILE, (j + 1) * TILE)
+        base = self.family.base_block(group, parts[i], parts[j], self.grams.dtype.type)
+        for k, values in self.family.finished(group, base):
+            self.grams[k, rows, columns] = values
+            if i != j:
+                self.grams[k, columns, rows] = values.T
+
+    def energies(self, alpha: Array) -> Array:
+        """Return ``alpha' K_k alpha`` for every kernel, (m,)."""
+        support, out = np.flatnonzero(alpha), np.empty(self.m)
+        self.engine.map(lambda part: _energies(self.grams[part], support, alpha, out[part]), spans(self.m, 8))
+        return out
+
+    def each_add_to(self, out: Array, rows: Array, steps: Array) -> None:
+        """Add ``K_k[:, rows] @ steps`` to ``out[k]`` for every kernel."""
+
+        def fill(part: slice) -> None:
+            for k in range(part.start, part.stop):
+                add_rows(self.grams[k], rows, steps, 0, self.n, out[k])
+
+        self.engine.map(fill, spans(self.m, 8))
+
+    def combined(self, weights: Array) -> Operator:
+        """Return ``sum_k weights[k] K_k`` as an operator."""
+        active, out = np.flatnonzero(weights), np.empty((self.n, self.n), self.dtype)
+        self.engine.map(
+            lambda s: _weighted_sum(self.grams, active, weights[active], s.start, s.stop, out), spans(self.n, 64)
+        )
+        return GramMatrix(out, self.engine)
+
+    def combined_submatrix(self, weights: Array, rows: Array) -> Array:
+        """Return ``sum_k weights[k] K_k[rows][:, rows]``."""
+        out, one = np.zeros((len(rows), len(rows))), np.empty((len(rows), len(rows)), self.grams.dtype)
+        for k in np.flatnonzero(weights):
+            gather(self.grams[k], rows, rows, one)
+            out += weights[k] * one
+        return out
+
+    def diagonals(self) -> Array:
+        """Return the diagonal of every kernel, (m, n)."""
+        return self.grams.diagonal(axis1=1, axis2=2).astype(np.float64)
+
+
+class SharedSet:
+    """Kernel values made on the fly from base numbers, which are stored once per group or recomputed.
+
+    Parameters
+    ----------
+    stored : keep the base matrices, (groups, n, n) float32
+    columns : None for a combined kernel held as a Gram matrix, else the number of its columns to cache
+    """
+
+    def __init__(self, family: Family, prepared: Any, n: int, engine: Engine, stored: bool, columns: int | None = None):
+        self.family, self.prepared, self.engine, self.columns = family, prepared, engine, columns
+        self.n, self.m = n, len(family.kernels)
+        self.bases = np.empty((len(family.bases), n, n), np.float32) if stored else None
+        if self.bases is not None:
+            engine.map(self._store, _jobs(len(family.bases), len(spans(n, TILE))))
+
+    def _store(self, job: tuple[int, int, int]) -> None:
+        assert self.bases is not None
+        group, i, j = job
+        rows, columns = slice(i * TILE, (i + 1) * TILE), slice(j * TILE, (j + 1) * TILE)
+        left = take(self.prepared, rows)
+        tile = self.family.base_block(group, left, left if i == j else take(self.prepared, columns), np.float32)
+        self.bases[group, rows, columns] = tile
+        if i != j:
+            self.bases[group, columns, rows] = tile.T
+
+    def _base(self, group: int, rows: Array, columns: Array) -> Array:
+        """Return base values of one group, float32, as a new array."""
+        if self.bases is not None:
+            out = np.empty((len(rows), len(columns)), np.float32)
+            gather(self.bases[group], rows, columns, out)
+            return out
+        left = take(self.prepared, rows)
+        same = rows is columns or (len(rows) == len(columns) and np.array_equal(rows, columns))
+        return self.family.base_block(group, left, left if same else take(self.prepared, columns), np.float32)
+
+    def energies(self, alpha: Array) -> Array:
+        """Return ``alpha' K_k alpha`` for every kernel, (m,), from the support rows only."""
+        support = np.flatnonzero(alpha)
+        cuts = [support[s] for s in spans(len(support), TILE)]
+
+        def part(job: tuple[int, int, int]) -> Array:
+            group, i, j = job
+            out = np.zeros(self.m)
+            twice = 1.0 if i == j else 2.0
+            for k, values in self.family.finished(group, self._base(group, cuts[i], cuts[j])):
+                out[k] = twice * (alpha[cuts[i]] @ (values @ alpha[cuts[j]]))
+            return out
+
+        return sum(self.engine.map(part, _jobs(len(self.family.bases), len(cuts))), np.zeros(self.m))
+
+    def each_add_to(self, out: Array, rows: Array, steps: Array) -> None:
+        """Add ``K_k[:, rows] @ steps`` to ``out[k]`` for every kernel."""
+        every = np.arange(self.n)
+
+        def part(job: tuple[int, slice]) -> None:
+            group, cut = job
+            for k, values in self.family.finished(group, self._base(group, every[cut], rows)):
+                out[k, cut] += values @ steps
+
+        self.engine.map(part, [(g, cut) for g in range(len(self.family.bases)) for cut in spans(self.n, TILE)])
+
+    def combined(self, weights: Array) -> Operator:
+        """Return ``sum_k weights[k] K_k``: a Gram matrix in single precision, or cached columns."""
+        if self.columns is not None:
+            return self._cached(weights)
+        out, every = np.empty((self.n, self.n), np.float32), np.arange(self.n)
+        cuts = spans(self.n, TILE)
+
+        def fill(job: tuple[int, int, int]) -> None:
+            _, i, j = job
+            tile = self._mix(weights, every[cuts[i]], every[cuts[j]])
+            out[cuts[i], cuts[j]] = tile
+            if i != j:
+                out[cuts[j], cuts[i]] = tile.T
+
+        self.engine.map(fill, _jobs(1, len(cuts)))
+        return GramMatrix(out, self.engine)
+
+    def _mix(self, weights: Array, rows: Array, columns: Array) -> Array:
+        out = np.zeros((len(rows), len(columns)), np.float32)
+        wanted = weights > 0
+        for group, members in enumerate(self.family.members):
+            if wanted[members].any():
+                for k, values in self.family.finished(group, self._base(group, rows, columns), wanted):
+                    values *= weights[k]
+                    out += values
+        return out
+
+    def _cached(self, weights: Array) -> Operator:
+        assert self.columns is not None
+        active = np.flatnonzero(weights)
+        mixture = Mixture([self.family.kernels[k] for k in active], weights[active])
+        groups = [g for g, members in enumerate(self.family.members) if np.any(weights[members] > 0)]
+        return CachedColumns(mixture, tuple(self.prepared[g] for g in groups), self.engine, self.columns)
+
+    def combined_submatrix(self, weights: Array, rows: Array) -> Array:
+        """Return ``sum_k weights[k] K_k[rows][:, rows]``."""
+        return self._mix(weights, rows, rows).astype(np.float64)
+
+    def diagonals(self) -> Array:
+        """Return the diagonal of every kernel, (m, n)."""
+        out = np.empty((self.m, self.n))
+        for group, members in enumerate(self.family.members):
+            for k in members:
+                out[k] = self.family.kernels[k].diagonal(self.prepared[group])
+        return out
+
+
+DOUBLE_SUM = 64e6
+"""A weighted sum of Gram matrices is kept in double precision up to this many bytes."""
+
+
+def _jobs(groups: int, cuts: int) -> list[tuple[int, int, int]]:
+    return [(g, i, j) for g in range(groups) for i in range(cuts) for j in range(i, cuts)]
+
+
+@jit
+def _energies(grams, support, alpha, out):
+    for k in range(len(grams)):
+        total = 0.0
+        for i in support:
+            row, part = grams[k, i], 0.0
+            for j in range(len(row)):
+                part += row[j] * alpha[j]
+            total += alpha[i] * part
+        out[k] = total
+
+
+@jit
+def _weighted_sum(grams, active, weights, start, stop, out):
+    for i in range(start, stop):
+        target = out[i]
+        for j in range(len(target)):
+            target[j] = 0.0
+        for a in range(len(active)):
+            row, w = grams[active[a], i], weights[a]
+            for j in range(len(target)):
+                target[j] += w * row[j]

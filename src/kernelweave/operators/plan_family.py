@@ -1,0 +1,68 @@
+"""`bind_family`: choose how many kernels on the same rows are held, within the memory limit, and say why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kernelweave.engines.base import Engine
+from kernelweave.kernels.base import Kernel, count
+from kernelweave.kernels.mixture import Family
+from kernelweave.operators.family import SharedSet, StoredSet
+from kernelweave.operators.memory import memory_budget, show_bytes
+from kernelweave.operators.planner import DOUBLE_UP_TO, FEWEST_COLUMNS, FINE_TOLERANCE, Plan
+
+STORE_UP_TO = 1.5e9
+"""Beyond this, reading stored matrices costs as much as making kernel values from shared base numbers."""
+
+
+def plan_family(n: int, m: int, groups: int, limit: float | str | None = "auto", tol: float = 1e-3) -> Plan:
+    """Choose between stored, shared, recomputed and cached for m kernels in `groups` groups on n rows.
+
+    Examples
+    --------
+    >>> plan_family(455, 403, 62, "4GB").kind, plan_family(20_000, 10, 1, "4GB").kind
+    ('stored', 'shared')
+    """
+    budget = memory_budget(limit)
+    one = 4 * n * n
+    fine = tol < FINE_TOLERANCE
+    double = 2 * one * (m + 1)
+    if double <= (budget if fine else min(budget, DOUBLE_UP_TO)):
+        return Plan("stored", np.float64, n, double, f"{m} Gram matrices in float64 take {show_bytes(double)}")
+    single = one * (m + 1)
+    if single <= budget and (single <= STORE_UP_TO or groups == m):
+        return Plan("stored", np.float32, n, single, f"{m} Gram matrices in float32 take {show_bytes(single)}")
+    shared = one * (groups + 1)
+    if groups < m and shared <= budget:
+        reason = (
+            f"{m} Gram matrices would take {show_bytes(single)}; the {groups} they derive from {show_bytes(shared)}"
+        )
+        return Plan("shared", np.float32, n, shared, reason)
+    if one <= budget:
+        reason = f"{m} Gram matrices would take {show_bytes(single)}, so they are recomputed around one sum of them"
+        return Plan("recomputed", np.float32, n, one, reason)
+    columns = int(budget // (4 * n))
+    if columns < min(n, FEWEST_COLUMNS):
+        raise MemoryError(
+            f"{FEWEST_COLUMNS} kernel columns of {n} rows take {show_bytes(FEWEST_COLUMNS * 4.0 * n)}, more than the "
+            f"memory_limit of {show_bytes(budget)}; raise the limit or train on fewer rows."
+        )
+    reason = f"one Gram matrix would take {show_bytes(one)} of the {show_bytes(budget)} allowed, so columns are cached"
+    return Plan("cached", np.float32, columns, columns * 4 * n, reason)
+
+
+def bind_family(
+    kernels: Sequence[Kernel], X: Any, engine: Engine, limit: float | str | None = "auto", tol: float = 1e-3
+) -> tuple[StoredSet | SharedSet, Plan]:
+    """Bind kernels to training rows in the representation that fits the memory limit; return it with its plan."""
+    family = Family(kernels)
+    prepared = family.prepare(X)
+    n = count(prepared)
+    chosen = plan_family(n, len(family.kernels), len(family.bases), limit, tol)
+    if chosen.kind == "stored":
+        return StoredSet(family, prepared, n, engine, chosen.dtype), chosen
+    columns = chosen.columns if chosen.kind == "cached" else None
+    return SharedSet(family, prepared, n, engine, chosen.kind == "shared", columns), chosen

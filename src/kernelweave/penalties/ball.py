@@ -1,0 +1,80 @@
+"""The set of kernel weights ``beta >= 0, |beta|_p <= 1``, p = 1 (sparse) ... infinity (plain sum)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class LpBall:
+    """Kernel weights of p-norm at most one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> LpBall(2.0).support(np.array([3.0, 4.0]))
+    5.0
+    >>> LpBall(1.0).minimizer(np.array([3.0, 1.0]))
+    array([0.75, 0.25])
+    """
+
+    p: float = 1.0
+
+    def support(self, q: Array) -> float:
+        """Return ``max beta'q`` over the set: the dual norm ``|q|_{p/(p-1)}`` of the positive part."""
+        q = np.maximum(q, 0.0)
+        top = float(q.max(initial=0.0))
+        if self.p == 1.0 or top == 0.0:
+            return top
+        if np.isinf(self.p):
+            return float(q.sum())
+        dual = self.p / (self.p - 1.0)
+        return top * float(((q / top) ** dual).sum()) ** (1.0 / dual)
+
+    def minimizer(self, norms: Array) -> Array:
+        """Return the weights that minimise ``sum_k |w_k|^2 / beta_k``, given the norms ``|w_k|``."""
+        top = norms.max(initial=0.0)
+        if top == 0.0 or np.isinf(self.p):
+            return self.uniform(len(norms))
+        powers = (norms / top) ** (2.0 / (self.p + 1.0))
+        return self.scaled(powers)
+
+    def maximizer(self, q: Array) -> Array:
+        """Return the weights that attain `support` (for p = 1 all weight on one of the largest)."""
+        q = np.maximum(q, 0.0)
+        top = q.max(initial=0.0)
+        if top == 0.0 or np.isinf(self.p):
+            return self.uniform(len(q))
+        if self.p == 1.0:
+            return np.eye(1, len(q), int(q.argmax()))[0]
+        return self.scaled((q / top) ** (1.0 / (self.p - 1.0)))
+
+    def uniform(self, m: int) -> Array:
+        """Return m equal weights on the border of the set."""
+        return self.scaled(np.ones(m))
+
+    def scaled(self, weights: Array) -> Array:
+        """Return non-negative weights scaled to the border of the set."""
+        top = weights.max()
+        if np.isinf(self.p):
+            return weights / top
+        return weights / (top * float(((weights / top) ** self.p).sum()) ** (1.0 / self.p))
+
+
+def project_simplex(point: Array) -> Array:
+    """Return the nearest point with non-negative entries that add up to one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> project_simplex(np.array([0.5, 0.9, -1.0]))
+    array([0.3, 0.7, 0. ])
+    """
+    falling = np.sort(point)[::-1]
+    sums = np.cumsum(falling) - 1.0
+    last = np.flatnonzero(falling * np.arange(1, len(point) + 1) > sums)[-1]
+    return np.maximum(point - sums[last] / (last + 1.0), 0.0)
