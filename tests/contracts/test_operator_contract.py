@@ -1,0 +1,150 @@
+"""What every operator promises: it is the kernel matrix of its rows, whatever it stores and wherever work runs."""
+
+import numpy as np
+import pytest
+
+from kernelweave.data.sequences import Sequences
+from kernelweave.engines import Serial, Threads
+from kernelweave.kernels import RBF, Polynomial, Precomputed, WeightedDegree
+from kernelweave.operators import CachedColumns, CrossKernel, DenseGram, Operator, cached, cross, dense, product
+from kernelweave.operators.base import Cross, Dense
+
+rng = np.random.default_rng(0)
+N, M = 53, 17
+TABLE, NEW = rng.normal(size=(N, 4)), rng.normal(size=(M, 4))
+LETTERS = ["".join(rng.choice(list("ACGT"), 12)) for _ in range(N + M)]
+DNA = Sequences.from_strings(LETTERS, alphabet="dna")
+ROOT = rng.normal(size=(N + M, 5))
+KERNELS = {
+    "rbf": (RBF(gamma=0.3), TABLE, NEW),
+    "sum": (RBF(gamma=0.3) + Polynomial(2) * 0.1, TABLE, NEW),
+    "sequences": (WeightedDegree(4), DNA[:N], DNA[N:]),
+    "precomputed": (Precomputed(), ROOT[:N] @ ROOT[:N].T, ROOT[N:] @ ROOT[:N].T),
+}
+STORES = {
+    "dense 64": lambda k, rows, engine: DenseGram(k, rows, engine, np.float64),
+    "dense 32": lambda k, rows, engine: DenseGram(k, rows, engine, np.float32),
+    "cached 64": lambda k, rows, engine: CachedColumns(k, rows, engine, 5, np.float64),
+    "cached 32": lambda k, rows, engine: CachedColumns(k, rows, engine, 11, np.float32),
+    "cached all": lambda k, rows, engine: CachedColumns(k, rows, engine, 1000, np.float64),
+}
+ROWS = np.array([0, 52, 7, 7, 31, 8, 9, 10, 11, 12, 13, 14, 15, 50, 3, 2])
+ENGINES = {"one thread": Serial(), "two": Threads(2), "three": Threads(3)}
+
+
+@pytest.fixture(autouse=True)
+def small_tiles(monkeypatch):
+    """Cut small data into many parts, so that every seam between tiles is crossed."""
+    monkeypatch.setattr(dense, "TILE", 16)
+    monkeypatch.setattr(dense, "SHARD", 20)
+    monkeypatch.setattr(cached, "SHARD", 20)
+    monkeypatch.setattr(dense, "GATHER", 3)
+    monkeypatch.setattr(cached, "TILE", 16)
+    monkeypatch.setattr(cached, "BATCH", 4)
+    monkeypatch.setattr(cross, "NEW_ROWS", 6)
+    monkeypatch.setattr(cross, "KEPT_ROWS", 5)
+
+
+@pytest.fixture(params=sorted(STORES))
+def store(request):
+    return request.param
+
+
+@pytest.fixture(params=sorted(KERNELS))
+def case(request, store):
+    kernel, X, new = KERNELS[request.param]
+    operator = STORES[store](kernel, kernel.prepare(X), Threads(2))
+    return operator, kernel.gram(X), kernel.gram(new, X), new
+
+
+def close(operator, got, wanted):
+    exact = operator.columns(ROWS[:1]).dtype == np.float64
+    scale = np.abs(wanted).max()
+    np.testing.assert_allclose(got, wanted, rtol=0, atol=(1e-12 if exact else 1e-6) * scale)
+
+
+def test_it_is_an_operator(case):
+    operator, K, _, _ = case
+    assert isinstance(operator, Operator)
+    assert operator.n == len(K) == N
+    assert isinstance(operator, Dense) == isinstance(operator, DenseGram)
+
+
+def test_diagonal(case):
+    operator, K, _, _ = case
+    assert operator.diag().dtype == np.float64
+    close(operator, operator.diag(), K.diagonal())
+
+
+def test_columns(case):
+    operator, K, _, _ = case
+    close(operator, operator.columns(ROWS), K[:, ROWS])
+    assert operator.columns(ROWS[:0]).shape == (N, 0)
+
+
+def test_submatrix(case):
+    operator, K, _, _ = case
+    got = operator.submatrix(ROWS)
+    close(operator, got, K[np.ix_(ROWS, ROWS)])
+    assert got.flags.c_contiguous
+
+
+def test_add_to_adds_in_double_precision(case):
+    operator, K, _, _ = case
+    steps, start = rng.normal(size=len(ROWS)), rng.normal(size=N)
+    out = start.copy()
+    operator.add_to(out, ROWS, steps)
+    stored = operator.columns(ROWS).astype(float)
+    np.testing.assert_allclose(out, start + stored @ steps, rtol=1e-12, atol=1e-12)
+    close(operator, out - start, K[:, ROWS] @ steps)
+    before = out.copy()
+    operator.add_to(out, ROWS[:0], steps[:0])
+    np.testing.assert_array_equal(out, before)
+
+
+def test_product_reads_only_what_counts(case):
+    operator, K, _, _ = case
+    alpha = np.where(np.arange(N) % 3 == 0, rng.normal(size=N), 0.0)
+    before = getattr(operator, "computed", 0)
+    got = product(operator, alpha)
+    assert getattr(operator, "computed", 0) - before <= np.count_nonzero(alpha)
+    close(operator, got, K @ alpha)
+
+
+def test_against_new_rows(case):
+    operator, _, K_new, new = case
+    cross_kernel = operator.against(new)
+    assert isinstance(cross_kernel, Cross)
+    np.testing.assert_allclose(cross_kernel.columns(ROWS), K_new[:, ROWS], rtol=1e-12, atol=1e-12)
+    for steps in (rng.normal(size=len(ROWS)), rng.normal(size=(len(ROWS), 3))):
+        start = rng.normal(size=(M, *steps.shape[1:]))
+        out = start.copy()
+        cross_kernel.add_to(out, ROWS, steps)
+        np.testing.assert_allclose(out, start + K_new[:, ROWS] @ steps, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", sorted(KERNELS))
+def test_the_same_bits_on_any_number_of_threads(name, store):
+    kernel, X, new = KERNELS[name]
+    steps = rng.normal(size=len(ROWS))
+
+    def everything(engine):
+        operator = STORES[store](kernel, kernel.prepare(X), engine)
+        out, predicted = np.zeros(N), np.zeros(M)
+        operator.add_to(out, ROWS, steps)
+        operator.against(new).add_to(predicted, ROWS, steps)
+        return [operator.columns(ROWS), operator.submatrix(ROWS), operator.diag(), out, predicted]
+
+    first, *others = (everything(engine) for engine in ENGINES.values())
+    for other in others:
+        for a, b in zip(first, other):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_no_new_rows_are_no_error():
+    kernel = RBF(gamma=0.3)
+    rows = kernel.prepare(TABLE)
+    cross_kernel = CrossKernel(kernel, kernel.prepare(NEW[:0]), rows, Serial())
+    out = np.zeros(0)
+    cross_kernel.add_to(out, ROWS, np.ones(len(ROWS)))
+    assert cross_kernel.columns(ROWS).shape == (0, len(ROWS))
