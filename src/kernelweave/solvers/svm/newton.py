@@ -47,8 +47,8 @@ class Newton:
         self.F = product(problem.operator, self.alpha)
         self.b = best_intercept(problem, self.F, self.alpha)
         self.gap = 1.0
-        dense = problem.operator.n <= DIRECT_UP_TO and isinstance(problem.operator, Dense)
-        self.gram = problem.operator.gram.astype(float) if dense else None
+        few = problem.operator.n <= DIRECT_UP_TO
+        self.gram = problem.operator.gram.astype(float) if few and isinstance(problem.operator, Dense) else None
 
     def step(self) -> None:
         """Solve the quadratic model, then search along the way to its solution."""

@@ -26,7 +26,7 @@ BLOCK = 512
 
 
 @jit_finite
-def solve_pairs(K, diag, ridge, low, high, tolerance, max_steps, v, gain):
+def solve_pairs(K, diag, ridge, low, high, tolerance, max_steps, v, gain):  # type: ignore[no-untyped-def]
     """Pair steps until no pair violates the optimality conditions by more than the tolerance.
 
     Writes v and gain; returns (steps done, last violation).
@@ -62,7 +62,7 @@ def solve_pairs(K, diag, ridge, low, high, tolerance, max_steps, v, gain):
 
 
 @jit_finite
-def solve_single(K, diag, ridge, low, high, shift, tolerance, max_steps, v, gain):
+def solve_single(K, diag, ridge, low, high, shift, tolerance, max_steps, v, gain):  # type: ignore[no-untyped-def]
     """Coordinate steps of largest decrease until no gain exceeds the tolerance; returns as `solve_pairs` does."""
     copies, n = v.shape
     violation = np.inf
@@ -84,13 +84,13 @@ def solve_single(K, diag, ridge, low, high, shift, tolerance, max_steps, v, gain
 
 
 @jit_finite
-def _mark(v, low, high, c, r, grow, fall):
+def _mark(v, low, high, c, r, grow, fall):  # type: ignore[no-untyped-def]
     grow[c, r] = 0.0 if v[c, r] < high[c, r] else -np.inf
     fall[c, r] = 0.0 if v[c, r] > low[c, r] else np.inf
 
 
 @jit_finite
-def _update_and_first(Ki, Kj, delta, gain, grow, work):
+def _update_and_first(Ki, Kj, delta, gain, grow, work):  # type: ignore[no-untyped-def]
     """Carry a pair step over to all gains; return the variable of largest gain among those that may grow."""
     copies, n = gain.shape
     up, copy, start = -np.inf, 0, 0
@@ -112,7 +112,7 @@ def _update_and_first(Ki, Kj, delta, gain, grow, work):
 
 
 @jit_finite
-def _second(Ki, curve, up, curve_i, gain, fall, score):
+def _second(Ki, curve, up, curve_i, gain, fall, score):  # type: ignore[no-untyped-def]
     """Return the variable, among those that may fall, that promises most together with the first."""
     copies, n = gain.shape
     zero, two, first = np.float32(0.0), np.float32(2.0), np.float32(curve_i)
@@ -137,7 +137,7 @@ def _second(Ki, curve, up, curve_i, gain, fall, score):
 
 
 @jit_finite
-def _widest(up, gain, fall):
+def _widest(up, gain, fall):  # type: ignore[no-untyped-def]
     """Return the variable, among those that may fall, that violates most together with the first, and by how much."""
     copies, n = gain.shape
     widest, copy, row = -np.inf, 0, 0
@@ -150,7 +150,7 @@ def _widest(up, gain, fall):
 
 
 @jit_finite
-def _best_single(gain, diag, ridge, low, high, shift, v):
+def _best_single(gain, diag, ridge, low, high, shift, v):  # type: ignore[no-untyped-def]
     """Return the variable whose own optimal step decreases the objective most, and the largest gain in size."""
     copies, n = gain.shape
     best, copy, row, largest = -1.0, 0, 0, 0.0
@@ -170,7 +170,7 @@ def _best_single(gain, diag, ridge, low, high, shift, v):
 
 
 @jit_finite
-def _top(x):
+def _top(x):  # type: ignore[no-untyped-def]
     """Return the maximum, eight lanes at a time."""
     n = len(x)
     a = b = c = d = e = f = g = h = -np.inf
@@ -185,7 +185,7 @@ def _top(x):
 
 
 @jit_finite
-def _top32(x):
+def _top32(x):  # type: ignore[no-untyped-def]
     """The same in single precision."""
     n = len(x)
     a = b = c = d = e = f = g = h = np.float32(-np.inf)

@@ -21,7 +21,7 @@ FIRST_TOLERANCE = 0.05
 FEWEST_STEPS = 1000
 BURST = 0.25
 """Steps between two looks at which rows are settled: at least so many, and this fraction of the active variables."""
-SHRINK_BELOW = 0.7
+SHRINK_BELOW = 0.8
 """The active rows are copied together when fewer than this fraction would remain."""
 SAFETY = 0.7
 """The next tolerance aims this far below the gap that is asked for."""
