@@ -1,0 +1,104 @@
+"""The program `kernelweave`: its commands, and what becomes of an error.
+
+Exit codes: 0 done, 1 something given was wrong, 2 the command was not understood, 130 stopped with nothing saved.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from kernelweave._version import __version__
+from kernelweave.cli.evaluate import evaluate
+from kernelweave.cli.inspect import inspect
+from kernelweave.cli.predict import predict
+from kernelweave.cli.show import heard, one_line
+from kernelweave.cli.train import train
+
+FAILED, INTERRUPTED = 1, 130
+
+app = typer.Typer(
+    name="kernelweave",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"kernelweave {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Learn with kernels on sequences and tables, with a certificate on every fit.
+
+    \b
+    A first model, from label-TAB-sequence lines:
+      kernelweave train sites.tsv --out sites.kw
+      kernelweave evaluate sites.kw held_out.tsv
+      kernelweave predict sites.kw new.fa --out predictions.tsv
+      kernelweave inspect sites.kw
+    """
+
+
+def guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command with every error told in one sentence, and no traceback unless --debug."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            with heard():
+                command(*args, **kwargs)
+        except typer.Exit:
+            raise
+        except KeyboardInterrupt:
+            typer.echo("interrupted: nothing was saved", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(FAILED) from None
+        except Exception as error:
+            if kwargs.get("debug"):
+                raise
+            typer.echo(f"error: {sentence(error)}", err=True)
+            raise typer.Exit(FAILED) from None
+
+    return run
+
+
+def sentence(error: Exception) -> str:
+    """Return what an error says, with parameters spelled as options."""
+    text = one_line(error.args[0] if isinstance(error, KeyError) and error.args else error)
+    if isinstance(error, MemoryError):
+        return text or "There is not enough memory; lower --memory-limit."
+    if not isinstance(error, ValueError | TypeError | OSError | ImportError):
+        text = f"unexpected {type(error).__name__}: {text} (--debug shows where)"
+    text = re.sub(r"\b(unknown|duplicates|normalize)='(\w+)'", r"--\1 \2", text)
+    return re.sub(r"\bformat=(?=\W)", "--format", text)
+
+
+for _command in (train, predict, evaluate, inspect):
+    app.command()(guarded(_command))
+
+
+def main() -> None:
+    """Run the program."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)

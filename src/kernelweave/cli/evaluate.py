@@ -1,0 +1,145 @@
+"""`kernelweave evaluate`: how well a model does on labelled rows it has not seen."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from kernelweave.cli import options as o
+from kernelweave.cli.show import Output
+
+LARGEST_TABLE = 30
+"""Confusion tables of more classes are left to --json."""
+
+
+def evaluate(
+    model: o.Model,
+    data: o.Rows,
+    plot: o.Plot = None,
+    resamples: o.Resamples = 1000,
+    label: o.Label = None,
+    labels: o.Labels = None,
+    negative: o.Negative = None,
+    id: o.Id = None,
+    text: o.Text = None,
+    format: o.Format = None,
+    alphabet: o.Alphabet = None,
+    unknown: o.Unknown = None,
+    duplicates: o.Duplicates = None,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+    debug: o.Debug = False,
+) -> None:
+    """Measure a model on labelled rows that it was not trained on.
+
+    Two classes: accuracy, areas under the ROC and precision-recall curves with 95 % bootstrap intervals.
+    More classes: accuracy and who is taken for whom. Regression: R2 and errors.
+
+    \b
+    Examples:
+      kernelweave evaluate sites.kw held_out.tsv --plot curves.png
+      kernelweave evaluate sites.kw true.fa --negative false.fa
+      kernelweave evaluate table.kw test.csv --label outcome --json
+    """
+    from kernelweave.cli.predict import decisions
+    from kernelweave.cli.rows import need_labels, read_new
+    from kernelweave.estimators import load
+    from kernelweave.io import check_writable
+
+    say = Output(json, quiet)
+    fitted = load(model)
+    if plot is not None:
+        _check_plot(plot, fitted)
+        check_writable(plot)
+    reading = o.Reading(format, alphabet, unknown, duplicates, label, id, text, labels, negative)
+    rows = read_new(data, fitted, reading)
+    y = need_labels(rows, data)
+    scores = decisions(fitted, rows.X)
+    about = {"model": model, "data": data, "rows": len(y)}
+    if not hasattr(fitted, "decision_function"):
+        _regression(about, y, scores, data, say)
+    elif len(getattr(fitted, "classes_", (-1, 1))) == 2:
+        _two_classes(about, fitted, y, scores, data, plot, resamples, say)
+    else:
+        _many_classes(about, fitted, y, scores, data, say)
+
+
+def _check_plot(plot: str, model: Any) -> None:
+    if len(getattr(model, "classes_", (-1, 1))) != 2 or not hasattr(model, "decision_function"):
+        raise ValueError("--plot draws ROC and precision-recall curves, which need a model of exactly two classes.")
+    if not os.path.splitext(plot)[1]:
+        raise ValueError(f"--plot {plot} does not tell the kind of picture; end the name in .png, .pdf or .svg.")
+
+
+def _two_classes(
+    about: dict[str, Any], model: Any, y: Any, scores: Any, path: str, plot: str | None, resamples: int, say: Output
+) -> None:
+    import numpy as np
+
+    from kernelweave.cli.rows import as_classes
+    from kernelweave.interpret import bootstrap_scores
+
+    classes = getattr(model, "classes_", np.array([-1, 1]))
+    y = as_classes(y, classes, path)
+    if len(np.unique(y)) < 2:
+        raise ValueError(
+            f"{path} has rows of one class only ({y[0]}); areas under curves need both, {classes[0]} and {classes[1]}."
+        )
+    if plot is not None:
+        measured = _draw(plot, y, scores, classes[1], about["model"], resamples)
+    else:
+        measured = bootstrap_scores(y, scores, positive=classes[1], n_resamples=resamples)
+    values = {name: {"value": i.value, "low": i.low, "high": i.high} for name, i in measured.items()}
+    spelled = {"accuracy": "accuracy", "auroc": "auROC", "auprc": "auPRC"}
+    lines = [(spelled[name], f"{i.value:.4f}  [{i.low:.4f}, {i.high:.4f}]") for name, i in measured.items()]
+    counts = f"{np.sum(y == classes[1])} x {classes[1]} (positive), {np.sum(y == classes[0])} x {classes[0]}"
+    extra = {"plot": plot, "positive": classes[1]}
+    lines = [("rows", f"{len(y)}: {counts}"), *lines] + ([("picture", plot)] if plot else [])
+    say.result({**about, **extra, **values}, lines)
+
+
+def _draw(plot: str, y: Any, scores: Any, positive: Any, name: str, resamples: int) -> Any:
+    """Draw both curves into a file and return the scores."""
+    os.environ.setdefault("MPLBACKEND", "Agg")
+    from kernelweave.io import atomic_path
+    from kernelweave.plots import CurvesDisplay
+
+    title = os.path.basename(name)
+    display = CurvesDisplay.from_scores(y, scores, positive=positive, name=title, n_resamples=resamples).plot()
+    with atomic_path(plot) as aside:
+        display.figure_.savefig(aside, format=os.path.splitext(plot)[1][1:].lower(), dpi=150)
+    return display.scores
+
+
+def _many_classes(about: dict[str, Any], model: Any, y: Any, scores: Any, path: str, say: Output) -> None:
+    import numpy as np
+
+    from kernelweave.cli.predict import chosen
+    from kernelweave.cli.rows import as_classes
+
+    classes = [str(label) for label in model.classes_.tolist()]
+    place = {label: number for number, label in enumerate(classes)}
+    true = np.array([place[str(label)] for label in as_classes(y, model.classes_, path).tolist()])
+    said = np.array([place[str(label)] for label in chosen(model, scores).tolist()])
+    table = np.zeros((len(classes), len(classes)), int)
+    np.add.at(table, (true, said), 1)
+    accuracy = float(np.mean(true == said))
+    confusion = {"labels": classes, "counts": table.tolist()}
+    say.result({**about, "accuracy": {"value": accuracy}, "confusion": confusion},
+               [("rows", f"{len(y)} of {len(classes)} classes"), ("accuracy", f"{accuracy:.4f}")])  # fmt: skip
+    if not say.as_json and len(classes) <= LARGEST_TABLE:
+        say.table(["true \\ said", *classes], [[label, *row] for label, row in zip(classes, table.tolist())])
+
+
+def _regression(about: dict[str, Any], y: Any, predicted: Any, path: str, say: Output) -> None:
+    import numpy as np
+
+    if y.dtype.kind not in "biuf":
+        raise ValueError(f"The labels of {path} must be numbers for regression, but there are texts such as {y[0]!r}.")
+    error = predicted - y
+    spread = float(np.sum((y - y.mean()) ** 2))
+    r2 = 1.0 - float(error @ error) / spread if spread > 0 else float("nan")
+    values = {"r2": r2, "mae": float(np.abs(error).mean()), "rmse": float(np.sqrt(np.mean(error**2)))}
+    lines = [("rows", str(len(y))), *((name, f"{values[key]:.4f}") for name, key in
+             (("R2", "r2"), ("MAE", "mae"), ("RMSE", "rmse")))]  # fmt: skip
+    say.result({**about, **{name: {"value": value} for name, value in values.items()}}, lines)

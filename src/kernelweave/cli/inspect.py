@@ -1,0 +1,108 @@
+"""`kernelweave inspect`: what a model file holds."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+from kernelweave.cli import options as o
+from kernelweave.cli.show import Output, size_of
+
+
+def inspect(model: o.Model, json: o.Json = False, quiet: o.Quiet = False, debug: o.Debug = False) -> None:
+    """Show what a model is: estimator, kernel, support vectors, certificate, training sizes, file format.
+
+    \b
+    Examples:
+      kernelweave inspect sites.kw
+      kernelweave inspect sites.kw --json | jq .duality_gap
+    """
+    from kernelweave.estimators import load
+    from kernelweave.estimators.persistence import read_header
+
+    header, size = read_header(model), os.path.getsize(model)
+    fitted = load(model)
+    found = facts(fitted)
+    values = {
+        "model": model,
+        "bytes": size,
+        "format": header["format"],
+        "format_version": header["version"],
+        "library": header["library"],
+        **found,
+    }
+    file = f"{model} ({size_of(size)}), model format {header['version']}, written by kernelweave {header['library']}"
+    Output(json, quiet).result(values, [("file", file), *_lines(found)])
+
+
+def facts(model: Any) -> dict[str, Any]:
+    """Return what there is to know about a fitted model, as plain data."""
+    from kernelweave.cli.rows import last_step, source
+
+    core = last_step(model)
+    shown = ("C", "loss", "epsilon", "nu", "sigma", "solver", "tol", "fit_intercept", "class_weight", "normalize")
+    params = {name: value for name, value in core.get_params(deep=False).items() if name in shown}
+    if params.get("loss") != "smooth_hinge":
+        params.pop("sigma", None)
+    return {
+        "estimator": type(core).__name__,
+        "standardized": model is not core,
+        "kernel": repr(core.kernel_),
+        "parameters": params,
+        "classes": core.classes_.tolist() if hasattr(core, "classes_") else None,
+        "input": _input(core),
+        "training_rows": core.certificate_.alpha.shape[1],
+        "support_vectors": len(core.support_),
+        "intercept": core.intercept_.tolist(),
+        "iterations": core.n_iter_,
+        "objective": core.objective_,
+        "dual_objective": core.dual_objective_,
+        "duality_gap": core.duality_gap_,
+        "converged": core.converged_,
+        "trained_on": source(core).get("format"),
+    }
+
+
+def certificate_line(values: dict[str, Any]) -> str:
+    """Say how good the objective provably is."""
+    gap, tol = values["duality_gap"], values["parameters"]["tol"]
+    if not math.isfinite(gap):
+        return f"none: objective {values['objective']:.6g}, stopped before a bound was found"
+    judged = "reached" if values["converged"] else "NOT reached"
+    return (
+        f"{values['objective']:.6g} >= optimum >= {values['dual_objective']:.6g}: gap {gap:.2g} (tol {tol:g} {judged})"
+    )
+
+
+def _input(core: Any) -> dict[str, Any]:
+    """Return what the rows of the model are."""
+    from kernelweave.data import Sequences, Views
+
+    rows = core.reference_
+    if isinstance(rows, Sequences):
+        return {"kind": "sequences", "alphabet": rows.alphabet.name, "letters": rows.alphabet.size}
+    if isinstance(rows, Views):
+        return {"kind": "views", "names": list(rows.names)}
+    return {"kind": "table", "columns": core.n_features_in_}
+
+
+def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
+    rows = found["input"]
+    what = {
+        "sequences": lambda: f"sequences over the {rows['alphabet']} alphabet ({rows['letters']} letters)",
+        "views": lambda: f"views named {', '.join(rows['names'])}",
+        "table": lambda: f"tables of {rows['columns']} columns" + (", standardized" if found["standardized"] else ""),
+    }[rows["kind"]]()
+    params = ", ".join(f"{name}={value!r}" for name, value in found["parameters"].items() if value is not None)
+    lines = [
+        ("estimator", f"{found['estimator']}({params})"),
+        ("kernel", found["kernel"]),
+        ("input", what),
+        ("training", f"{found['training_rows']} rows, {found['support_vectors']} support vectors"),
+        ("certificate", certificate_line(found)),
+    ]
+    if found["classes"] is not None:
+        listed = ", ".join(map(str, found["classes"][:10]))
+        lines.insert(3, ("classes", listed + (" ..." if len(found["classes"]) > 10 else "")))
+    return lines

@@ -1,0 +1,127 @@
+"""The options of the commands, with their help, and how a file is to be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import typer
+
+
+def option(panel: str, help: str, *names: str, metavar: str | None = None, **more: Any) -> Any:
+    """Return an option that is listed under a heading."""
+    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel, show_default=False, **more)
+
+
+DATA, LEARN, SHOW = "Reading the data", "Learning", "Output"
+FORMATS = "FASTA/FASTQ, label-TAB-sequence, JSON lines, CSV/TSV, npz or libsvm, plain or gzip"
+
+Rows = Annotated[str, typer.Argument(metavar="DATA", help=f"File of rows: {FORMATS}.", show_default=False)]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model file written by 'train'.", show_default=False)]
+
+Label = Annotated[
+    str | None,
+    option(DATA, "The labels: column (name, or number from 0), field, array or FASTA header key.", metavar="NAME"),
+]
+Labels = Annotated[str | None, option(DATA, "File with the labels: lines of id TAB label.", metavar="FILE")]
+Negative = Annotated[
+    str | None, option(DATA, "File with negative sequences (label -1); those of DATA are positive (1).", metavar="FILE")
+]
+Id = Annotated[str | None, option(DATA, "Column or field with the ids of the rows.", "--id", metavar="NAME")]
+Text = Annotated[str | None, option(DATA, "Field of JSON lines with the text; title,body joins two.", metavar="NAME")]
+Format = Annotated[
+    str | None,
+    option(
+        DATA,
+        "fasta, fastq, labelled, jsonl, table, npz, libsvm or sequences; found by looking at the file.",
+        metavar="NAME",
+    ),
+]
+Alphabet = Annotated[str | None, option(DATA, "dna, rna, protein, bytes, words or auto.", metavar="NAME")]
+Unknown = Annotated[
+    Literal["error", "mask"] | None,
+    option(DATA, "Letters outside the alphabet: error, or mask (kept, but they match nothing).", metavar="HOW"),
+]
+Duplicates = Annotated[
+    Literal["error", "allow"] | None, option(DATA, "Two rows of one id: error, or allow (both kept).", metavar="HOW")
+]
+
+Kernel = Annotated[
+    str | None,
+    option(
+        LEARN,
+        "rbf, rbf:0.5, rbf:width=2, poly:3, linear, laplacian, wd:20, spectrum:6, precomputed, ...; "
+        "chosen by the kind of data if not given.",
+        metavar="KERNEL",
+    ),
+]
+Task = Annotated[
+    Literal["classify", "regress", "novelty"],
+    option(LEARN, "What to learn: classify (default), regress or novelty.", metavar="TASK"),
+]
+Cost = Annotated[
+    float | None, option(LEARN, "Cost of an error; larger fits the rows more closely (default 1).", "--C", "-C")
+]
+Loss = Annotated[
+    str | None,
+    option(
+        LEARN,
+        "hinge (default), squared_hinge, smooth_hinge, logistic; to regress: epsilon_insensitive (default), squared.",
+        metavar="LOSS",
+    ),
+]
+Epsilon = Annotated[float | None, option(LEARN, "Errors up to this size are free, to regress (default 0.1).")]
+Nu = Annotated[float | None, option(LEARN, "Share of the rows that may lie outside, for novelty (default 0.5).")]
+ClassWeight = Annotated[
+    Literal["balanced"] | None, option(LEARN, "balanced: rare classes count as much as frequent ones.", metavar="HOW")
+]
+Normalize = Annotated[
+    Literal["none", "trace", "cosine", "variance"] | None,
+    option(
+        LEARN,
+        "Scaling of the kernel: cosine (default for sequences), none (for tables), trace, variance.",
+        metavar="HOW",
+    ),
+]
+Standardize = Annotated[
+    bool, option(LEARN, "Bring every column of a table to mean 0 and variance 1 first.", "--standardize")
+]
+Tol = Annotated[float | None, option(LEARN, "Relative duality gap at which to stop (default 0.001).")]
+MaxIter = Annotated[int | None, option(LEARN, "Most iterations (default no limit).")]
+MemoryLimit = Annotated[
+    str | None, option(LEARN, "Memory for the kernel matrix, such as 4GB (default half of the free).", metavar="SIZE")
+]
+Jobs = Annotated[int | None, option(LEARN, "Number of threads (default one for each core).")]
+
+ModelOut = Annotated[str, option(SHOW, "Model file to write.", "--out", "-o", metavar="MODEL")]
+TableOut = Annotated[
+    str | None, option(SHOW, "File to write (standard output if not given).", "--out", "-o", metavar="FILE")
+]
+Plot = Annotated[
+    str | None, option(SHOW, "Draw ROC and precision-recall curves into a .png, .pdf or .svg.", metavar="FILE")
+]
+Resamples = Annotated[int, option(SHOW, "Test sets drawn for the bootstrap intervals (default 1000).", min=1)]
+Json = Annotated[bool, option(SHOW, "Write one JSON object to standard output.", "--json")]
+Quiet = Annotated[bool, option(SHOW, "No progress, no notes.", "--quiet", "-q")]
+Debug = Annotated[bool, option(SHOW, "Show where an error came from.", "--debug")]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read a file, as far as the command line says; None where it does not."""
+
+    format: str | None = None
+    alphabet: Any = None
+    unknown: str | None = None
+    duplicates: str | None = None
+    label: str | None = None
+    id: str | None = None
+    text: str | None = None
+    labels: str | None = None
+    negative: str | None = None
+
+    def given(self) -> dict[str, Any]:
+        """Return the options of the reader that were given."""
+        text = self.text.split(",") if self.text else None
+        named = {key: getattr(self, key) for key in ("alphabet", "unknown", "duplicates", "label", "id")}
+        return {key: value for key, value in {**named, "text": text}.items() if value is not None}

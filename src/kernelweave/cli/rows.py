@@ -1,0 +1,203 @@
+"""Reading rows for a command: training data with labels, and new rows as a model expects them."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kernelweave.cli.options import Reading
+from kernelweave.data import Alphabet, Sequences, Views
+from kernelweave.io import FORMATS, Dataset, read, sniff
+from kernelweave.io.dataset import label_text, parse_labels
+from kernelweave.io.source import numbered_lines
+
+LOOKED_AT = 1000
+"""Rows that are looked at to tell what they are made of."""
+
+
+def read_rows(path: str, reading: Reading) -> Dataset:
+    """Read a file and, where the command line names one, the file of its labels or of the negative rows."""
+    return _with_labels(read(path, reading.format, **reading.given()), path, reading)
+
+
+def read_new(path: str, model: Any, reading: Reading) -> Dataset:
+    """Read rows as the model was trained on: its alphabet, its columns, and what `train` was told about the file."""
+    core = last_step(model)
+    name = reading.format or sniff(path)
+    known = inspect.signature(FORMATS[name].read).parameters if name in FORMATS else {}
+    if name in FORMATS and FORMATS[name].of_sequences != isinstance(core.reference_, Sequences):
+        kinds = ("sequences", "a table") if FORMATS[name].of_sequences else ("a table", "sequences")
+        raise ValueError(f"{path} holds {kinds[0]}, but the model was trained on {kinds[1]}.")
+    usual = {key: value for key, value in _usual(model, core).items() if key in known}
+    given = reading.given()
+    try:
+        data = _first_that_fits(path, name, [{**usual, **given}, {**_without_label(usual), **given}], core)
+        merged = {key: {**usual, **given}.get(key) for key in ("alphabet", "unknown")}
+        data = _with_labels(data, path, replace(reading, **merged))
+    except ValueError:
+        _check_alphabet(path, name, core, given)
+        raise
+    _check_alphabet(path, name, core, given, data)
+    return _columns(data, path, source(model).get("columns"))
+
+
+def last_step(model: Any) -> Any:
+    """Return the estimator at the end of a pipeline, or the model itself."""
+    return model[-1] if hasattr(model, "steps") else model
+
+
+def source(model: Any) -> dict[str, Any]:
+    """Return what `train` remembered of the file it read."""
+    return getattr(last_step(model), "source_", {})
+
+
+def need_labels(data: Dataset, path: str) -> np.ndarray:
+    """Return the labels, or say how to name them."""
+    if data.y is not None:
+        return data.y
+    ways = "name the column or field with --label"
+    if data.format in ("fasta", "fastq"):
+        ways = "give the negative sequences with --negative, labels with --labels, or headers with label=VALUE"
+    elif data.format == "sequences":
+        ways = "give them with --labels or the negative sequences with --negative"
+    raise ValueError(f"{path} has no labels; {ways}.")
+
+
+def describe(X: Any) -> str:
+    """Say in a few words what rows are."""
+    if isinstance(X, Sequences):
+        lengths = X.lengths
+        span = f"{lengths.min()}" if X.is_fixed_length else f"{lengths.min()} to {lengths.max()}"
+        unit = "words" if X.alphabet.kind == "words" else "letters"
+        return f"{len(X)} sequences of {span} {unit} ({X.alphabet.name})"
+    if isinstance(X, Views):
+        return f"{len(X)} rows in {len(X.names)} views: {', '.join(X.names)}"
+    return f"{X.shape[0]} rows of {X.shape[1]} columns" + (" (sparse)" if hasattr(X, "tocsr") else "")
+
+
+def _with_labels(data: Dataset, path: str, reading: Reading) -> Dataset:
+    if reading.negative and reading.labels:
+        raise ValueError("--negative and --labels both say what the labels are; give one of them.")
+    if reading.labels:
+        return replace(data, y=_labels_by_id(data, path, reading.labels))
+    if not reading.negative:
+        return data
+    if not isinstance(data.X, Sequences) or (data.y is not None and reading.label is None):
+        kind = "has labels of its own" if isinstance(data.X, Sequences) else "is a table"
+        raise ValueError(f"--negative adds sequences to sequences without labels, but {path} {kind}.")
+    other = read(reading.negative, **{key: v for key, v in reading.given().items() if key != "label"})
+    X = _joined(data.X, other.X, path, reading.negative)
+    y = np.repeat([1, -1], [len(data.X), len(other.X)])
+    return replace(data, X=X, y=y, ids=X.ids)
+
+
+def _joined(X: Sequences, other: Any, path: str, negative: str) -> Sequences:
+    if not isinstance(other, Sequences):
+        raise ValueError(f"{path} holds sequences, but {negative} is a table.")
+    if X.alphabet.kind == "words" and other.alphabet.kind == "words" and X.alphabet != other.alphabet:
+        ids = None if X.ids is None or other.ids is None else [*X.ids, *other.ids]
+        return Sequences.from_strings([*X, *other], "words", ids=ids)
+    if X.alphabet != other.alphabet:
+        kinds = f"{path} holds {X.alphabet.name} letters, but {negative} holds {other.alphabet.name} letters"
+        raise ValueError(f"{kinds}; if that is a mistake, name the alphabet with --alphabet.")
+    return Sequences.concatenate([X, other])
+
+
+def _labels_by_id(data: Dataset, path: str, labels: str) -> np.ndarray:
+    """Read lines of id and label, and put the labels in the order of the rows."""
+    if data.ids is None:
+        raise ValueError(f"{path} has no ids, so the labels of {labels} cannot be matched to its rows.")
+    found: dict[str, str] = {}
+    for number, line in numbered_lines(labels):
+        name, tab, label = line.partition("\t" if "\t" in line else ",")
+        name, label = name.strip(), label.strip()
+        if not tab or not name or not label or "\t" in label:
+            raise ValueError(f"{labels}:{number}: expected id, tab, label.")
+        if found.setdefault(name, label) != label:
+            raise ValueError(f"{labels}:{number}: {name!r} has a second label, {label!r} after {found[name]!r}.")
+    missing = next((name for name in data.ids if str(name) not in found), None)
+    if missing is not None:
+        raise ValueError(f"{labels} has no label for the row {str(missing)!r} of {path}.")
+    return parse_labels([found[str(name)] for name in data.ids])
+
+
+def _usual(model: Any, core: Any) -> dict[str, Any]:
+    """Return the options that follow from the model, where the command line does not say otherwise."""
+    recorded = {key: value for key, value in source(model).items() if key not in ("format", "columns")}
+    rows = core.reference_
+    if isinstance(rows, Sequences):
+        recorded["alphabet"] = rows.alphabet
+        if rows.alphabet.kind == "words":
+            recorded["unknown"] = "mask"
+    elif hasattr(core, "n_features_in_"):
+        recorded["n_features"] = core.n_features_in_
+    return recorded
+
+
+def _without_label(options: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in options.items() if key != "label"}
+
+
+def _first_that_fits(path: str, name: str, ways: list[dict[str, Any]], core: Any) -> Dataset:
+    """Return the first reading with as many columns as the model has: new rows may lack the column of labels."""
+    wanted, read_as, problem = getattr(core, "n_features_in_", None), [], None
+    for options in ways if ways[0] != ways[1] else ways[:1]:
+        try:
+            read_as.append(read(path, name, **options))
+        except ValueError as error:
+            problem = problem or error
+    if problem is not None and not read_as:
+        raise problem
+    fitting = [data for data in read_as if wanted is None or data.X.shape[-1] == wanted]
+    return (fitting or read_as)[0]
+
+
+def _check_alphabet(path: str, name: str, core: Any, given: dict[str, Any], data: Dataset | None = None) -> None:
+    """Raise if the letters are plainly those of another alphabet than the model's.
+
+    Without data, because they could not be read by the model's alphabet; with data, because proteins may be spelled
+    with the letters of DNA, but hardly are.
+    """
+    rows = core.reference_
+    if not isinstance(rows, Sequences) or "alphabet" in given or not FORMATS[name].of_sequences:
+        return
+    trained = rows.alphabet
+    if data is None:
+        try:
+            found = read(path, name, duplicates="allow", unknown="mask").X.alphabet
+        except (ValueError, TypeError):
+            return
+    elif trained.name == "protein":
+        found = Alphabet.infer(data.X[:LOOKED_AT].to_strings()) if data.X.codes.size else trained
+    else:
+        return
+    if found != trained and found.name in ("dna", "rna", "protein") and trained.kind != "words":
+        raise ValueError(
+            f"The model was trained on the alphabet {trained.name!r}, but {path} holds {found.name!r} letters; "
+            f"--alphabet {trained.name} reads them all the same."
+        )
+
+
+def _columns(data: Dataset, path: str, wanted: list[str] | None) -> Dataset:
+    """Return the columns that the model knows by name, in its order."""
+    if wanted is None or data.feature_names is None or list(data.feature_names) == wanted:
+        return data
+    place = {name: number for number, name in enumerate(data.feature_names)}
+    lacking = [name for name in wanted if name not in place]
+    if lacking:
+        raise ValueError(f"{path} has no column {lacking[0]!r}, which the model was trained on.")
+    return replace(data, X=data.X[:, [place[name] for name in wanted]], feature_names=tuple(wanted))
+
+
+def as_classes(y: np.ndarray, classes: np.ndarray, path: str) -> np.ndarray:
+    """Return labels in the type of the classes of a model; one that it does not know is an error."""
+    if classes.dtype.kind in "UOT" and y.dtype.kind in "biuf":
+        y = np.array([label_text(value) for value in y])
+    strange = y[~np.isin(y.astype(object), classes.astype(object))]
+    if len(strange):
+        known = ", ".join(label_text(label) for label in classes[:10])
+        raise ValueError(f"{path} has the label {label_text(strange[0])!r}, but the model knows {known}.")
+    return y

@@ -1,0 +1,140 @@
+"""What the commands say: results on standard output, notes and progress on standard error."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+import typer
+
+EVERY = 10.0
+"""Seconds between two progress lines where standard error is no terminal."""
+
+WIDTH = 13
+"""Columns that the name before a result takes."""
+
+
+class Output:
+    """Says things in the way that was asked for: for people, as JSON, or hardly at all."""
+
+    def __init__(self, as_json: bool, quiet: bool):
+        self.as_json, self.quiet = as_json, quiet
+
+    def note(self, name: str, text: str) -> None:
+        """Say something on the way."""
+        if not self.quiet:
+            typer.echo(f"{name:<{WIDTH}}{text}", err=True)
+
+    def result(self, values: dict[str, Any], lines: list[tuple[str, str]]) -> None:
+        """Give the result: `values` as JSON, or `lines` of name and text."""
+        if self.as_json:
+            typer.echo(json.dumps(plain(values), ensure_ascii=False, allow_nan=False))
+            return
+        for name, text in lines:
+            typer.echo(f"{name:<{WIDTH}}{text}")
+
+    def table(self, columns: list[str], rows: list[list[Any]]) -> None:
+        """Draw a table, for people only."""
+        from rich.box import SIMPLE_HEAD
+        from rich.console import Console
+        from rich.table import Table
+
+        drawn = Table(box=SIMPLE_HEAD, pad_edge=False)
+        for place, name in enumerate(columns):
+            drawn.add_column(name, justify="right" if place else "left", no_wrap=True)
+        for row in rows:
+            drawn.add_row(*map(str, row))
+        Console(file=sys.stdout, markup=False, highlight=False, soft_wrap=True).print(drawn)
+
+
+class ProgressLine:
+    """Told of each iteration by the fit; shows iteration, gap, seconds and rate.
+
+    On a terminal one line that changes; elsewhere a line at the start and one every few seconds.
+    """
+
+    def __init__(self, quiet: bool, parts: list[str]):
+        from rich.console import Console
+
+        self.console = Console(stderr=True, highlight=False, markup=False)
+        self.quiet, self.parts, self.part = quiet, parts, -1
+        self.status = self.console.status("training") if self.console.is_terminal and not quiet else None
+        self.shown = -math.inf
+
+    def __enter__(self) -> Self:
+        if self.status:
+            self.status.start()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if self.status:
+            self.status.stop()
+
+    def __call__(self, progress: Any) -> bool:
+        """Show one iteration; never ask for a stop."""
+        if progress.iteration == 1:
+            self.part += 1
+        now = time.monotonic()
+        if self.status:
+            self.status.update(self._line(progress))
+        elif not self.quiet and now - self.shown >= EVERY:
+            typer.echo(f"{'training':<{WIDTH}}{self._line(progress)}", err=True)
+            self.shown = now
+        return False
+
+    def _line(self, progress: Any) -> str:
+        rate = progress.iteration / max(progress.seconds, 1e-9)
+        part = f"{self.parts[self.part]}  " if self.part < len(self.parts) and len(self.parts) > 1 else ""
+        gap = f"gap {progress.gap:.2e}" if math.isfinite(progress.gap) else "no gap yet"
+        return f"{part}iteration {progress.iteration}  {gap}  {progress.seconds:.1f} s  {rate:.3g} iterations/s"
+
+
+@contextmanager
+def heard() -> Iterator[list[str]]:
+    """Collect the warnings of the library and show each as one line in the end."""
+    said: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = lambda message, *rest, **more: said.append(one_line(message))
+        try:
+            yield said
+        finally:
+            for text in dict.fromkeys(said):
+                typer.echo(f"warning: {text}", err=True)
+
+
+def one_line(message: Any) -> str:
+    """Return a message without line breaks."""
+    return " ".join(str(message).split())
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON can hold it: NumPy numbers as numbers, infinities as null."""
+    if isinstance(value, dict):
+        return {str(plain(key)): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def size_of(n_bytes: int) -> str:
+    """Return a number of bytes for people.
+
+    >>> size_of(1532)
+    '1.5 kB'
+    """
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n_bytes >= size:
+            return f"{n_bytes / size:.1f} {unit}"
+    return f"{n_bytes} bytes"

@@ -1,0 +1,230 @@
+"""`kernelweave train`: fit a model to a file and save it."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from kernelweave.cli import options as o
+from kernelweave.cli.show import Output, ProgressLine, heard, size_of
+
+if TYPE_CHECKING:
+    from kernelweave.io import Dataset
+
+ESTIMATORS = {"classify": "KernelClassifier", "regress": "KernelRegressor", "novelty": "KernelNovelty"}
+UNEVEN = 100.0
+"""Columns whose spreads differ by more than this factor are worth a note."""
+
+
+def train(
+    data: o.Rows,
+    out: o.ModelOut,
+    kernel: o.Kernel = None,
+    task: o.Task = "classify",
+    C: o.Cost = None,
+    loss: o.Loss = None,
+    epsilon: o.Epsilon = None,
+    nu: o.Nu = None,
+    class_weight: o.ClassWeight = None,
+    normalize: o.Normalize = None,
+    standardize: o.Standardize = False,
+    tol: o.Tol = None,
+    max_iter: o.MaxIter = None,
+    memory_limit: o.MemoryLimit = None,
+    jobs: o.Jobs = None,
+    label: o.Label = None,
+    labels: o.Labels = None,
+    negative: o.Negative = None,
+    id: o.Id = None,
+    text: o.Text = None,
+    format: o.Format = None,
+    alphabet: o.Alphabet = None,
+    unknown: o.Unknown = None,
+    duplicates: o.Duplicates = None,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+    debug: o.Debug = False,
+) -> None:
+    """Train a model on a file of rows and save it.
+
+    \b
+    Lines of label TAB sequence; two FASTA files; tables:
+      kernelweave train sites.tsv --out sites.kw
+      kernelweave train sites.fa --negative decoys.fa --out sites.kw
+      kernelweave train table.csv --label outcome --standardize -C 10 --out t.kw
+      kernelweave train prices.csv --label price --task regress --out prices.kw
+      kernelweave train normal.csv --task novelty --nu 0.05 --out normal.kw
+
+    Ctrl-C ends the training early and saves the best model so far.
+    The certificate tells how far, at most, its objective is from the best one possible.
+    """
+    from kernelweave.cli.rows import describe, read_rows
+    from kernelweave.io import check_writable
+
+    say = Output(json, quiet)
+    check_writable(out)
+    learning = {"C": C, "loss": loss, "epsilon": epsilon, "nu": nu, "class_weight": class_weight}
+    effort = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit, "n_jobs": jobs}
+    model = _estimator(task, {**learning, **effort})
+    reading = o.Reading(format, alphabet, unknown, duplicates, label, id, text, labels, negative)
+    rows = read_rows(data, reading)
+    _refuse_overwriting(out, [data, labels, negative])
+    y = _targets(rows, data, task)
+    say.note("data", describe(rows.X) + _counts_text(y, task))
+    _choose_kernel(model, rows.X, kernel, normalize, say)
+    whole = _with_scaler(model, rows.X, standardize, say)
+    seconds, warned = _fit(whole, model, rows.X, y, say)
+    _remember(model, rows, reading)
+    _report(whole, model, out, y, task, seconds, warned, say)
+
+
+def _estimator(task: str, given: dict[str, Any]) -> Any:
+    """Return the estimator of a task with the parameters that were given."""
+    import kernelweave.estimators as estimators
+
+    model = getattr(estimators, ESTIMATORS[task])()
+    known = model.get_params()
+    for name, value in given.items():
+        if value is None:
+            continue
+        if name not in known:
+            raise ValueError(f"--{name.replace('_', '-')} has no meaning for --task {task}.")
+        model.set_params(**{name: value})
+    return model
+
+
+def _refuse_overwriting(out: str, inputs: list[str | None]) -> None:
+    for path in inputs:
+        if path and os.path.exists(out) and os.path.samefile(out, path):
+            raise ValueError(f"--out {out} would overwrite the data; choose another name.")
+
+
+def _targets(rows: Dataset, path: str, task: str) -> Any:
+    """Return the labels that the task needs; None for novelty."""
+    import numpy as np
+
+    from kernelweave.cli.rows import need_labels
+
+    if task == "novelty":
+        return None
+    y = need_labels(rows, path)
+    if task == "classify" and y.dtype.kind == "f" and not np.array_equal(y, np.rint(y)):
+        odd = y[y != np.rint(y)][0]
+        kind = f"real numbers such as {odd:g}, no classes"
+        raise ValueError(f"The labels of {path} are {kind}; learn them with --task regress.")
+    return y
+
+
+def _counts(y: Any) -> dict[str, int]:
+    import numpy as np
+
+    from kernelweave.io.dataset import label_text
+
+    found, counts = np.unique(y, return_counts=True)
+    return {label_text(label): int(n) for label, n in zip(found, counts)}
+
+
+def _counts_text(y: Any, task: str) -> str:
+    if task != "classify":
+        return ""
+    counts = _counts(y)
+    shown = ", ".join(f"{n} x {label}" for label, n in list(counts.items())[:8])
+    return f"; labels: {shown}" + (f" and {len(counts) - 8} more" if len(counts) > 8 else "")
+
+
+def _choose_kernel(model: Any, X: Any, text: str | None, normalize: str | None, say: Output) -> None:
+    """Set the kernel and its scaling: those that were asked for, else what suits the data; say which."""
+    from kernelweave.data import Sequences, Views
+    from kernelweave.kernels import RBF, Sum, parse
+
+    why = "as asked"
+    if text is not None:
+        kernel = parse(text)
+    elif isinstance(X, Sequences):
+        kernel, why = _string_kernel(X)
+    else:
+        kernel, why = RBF(gamma="scale"), "the usual one for tables; width from the variance of the columns"
+    if isinstance(X, Views):
+        kernel, why = Sum([kernel.on(name) for name in X.names]), f"{why}, added over the views"
+    usual = "cosine" if isinstance(X, Sequences) else "none"
+    scaling = normalize or usual
+    model.set_params(kernel=kernel, normalize=None if scaling == "none" else scaling)
+    say.note("kernel", f"{kernel!r}, {why}; normalized: {scaling}")
+
+
+def _string_kernel(X: Any) -> tuple[Any, str]:
+    from kernelweave.kernels import Spectrum, WeightedDegree
+
+    letters = X.alphabet.kind == "characters"
+    if X.is_fixed_length and letters and X.shape[1]:
+        return WeightedDegree(min(20, X.shape[1])), "because all sequences have the same length (--kernel changes it)"
+    k = {"words": 1, "bytes": 4}.get(X.alphabet.kind, 6 if X.alphabet.size <= 6 else 3)
+    reason = "because sequences have different lengths" if letters else "the usual one for text"
+    return Spectrum(k), f"{reason} (--kernel changes it)"
+
+
+def _with_scaler(model: Any, X: Any, standardize: bool, say: Output) -> Any:
+    """Return the model behind a scaler if asked for; else note columns of very different scale."""
+    from kernelweave.data import Sequences, Views
+    from kernelweave.kernels import Precomputed
+
+    if not standardize:
+        ratio = 1.0 if isinstance(X, Sequences | Views) or hasattr(X, "tocsr") else _scale_ratio(X)
+        if ratio > UNEVEN and model.kernel != Precomputed():
+            say.note("note", f"the columns differ in scale by a factor of {ratio:.0f}; --standardize makes them alike")
+        return model
+    if isinstance(X, Sequences | Views):
+        raise ValueError(f"--standardize is for tables of numbers, but the data are {type(X).__name__}.")
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(StandardScaler(with_mean=not hasattr(X, "tocsr")), model)
+
+
+def _scale_ratio(X: Any) -> float:
+    """Return the largest spread of a column divided by the smallest, constant columns left out."""
+    spread = X.std(axis=0)
+    spread = spread[spread > 0]
+    return float(spread.max() / spread.min()) if len(spread) else 1.0
+
+
+def _fit(whole: Any, model: Any, X: Any, y: Any, say: Output) -> tuple[float, list[str]]:
+    """Fit with a progress line; return seconds and warnings."""
+    parts = [] if y is None else list(_counts(y)) if type(model).__name__ == ESTIMATORS["classify"] else []
+    began = time.perf_counter()
+    with heard() as warned, ProgressLine(say.quiet, parts if len(parts) > 2 else []) as line:
+        model.set_params(callbacks=(line,))
+        whole.fit(X, y)
+    model.set_params(callbacks=())
+    return time.perf_counter() - began, warned
+
+
+def _remember(model: Any, rows: Dataset, reading: o.Reading) -> None:
+    """Keep how the file was read, so that the other commands read theirs alike."""
+    given = {key: value for key, value in reading.given().items() if key != "alphabet"}
+    columns = None if rows.feature_names is None else list(rows.feature_names)
+    model.source_ = {"format": rows.format, "columns": columns, **given}
+
+
+def _report(
+    whole: Any, model: Any, out: str, y: Any, task: str, seconds: float, warned: list[str], say: Output
+) -> None:
+    from kernelweave.cli.inspect import certificate_line, facts
+    from kernelweave.estimators import save
+
+    save(whole, out)
+    interrupted = any(text.startswith("Stopped early") for text in warned)
+    size = os.path.getsize(out)
+    values = {"model": out, "bytes": size, "seconds": seconds, "interrupted": interrupted, "warnings": warned}
+    values |= facts(whole)
+    if task == "classify":
+        values["labels"] = _counts(y)
+    lines = [
+        ("model", f"{values['estimator']}, {values['support_vectors']} of {values['training_rows']} rows are support "
+                  f"vectors; {values['iterations']} steps, {seconds:.1f} s"),
+        ("certificate", certificate_line(values)),
+        ("saved", f"{out} ({size_of(size)})" + (", the best model so far" if interrupted else "")),
+    ]  # fmt: skip
+    if say.as_json or not say.quiet:
+        say.result(values, lines)
