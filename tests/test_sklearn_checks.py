@@ -13,6 +13,10 @@ import kernelweave as kw
         kw.KernelRegressor(),
         kw.KernelRegressor(loss="squared"),
         kw.KernelNovelty(),
+        kw.MKLClassifier(),
+        kw.MKLClassifier(norm=2.0, shared_weights=True),
+        kw.MKLRegressor(),
+        kw.MKLNovelty(),
     ]
 )
 def test_scikit_learn_check(estimator, check):

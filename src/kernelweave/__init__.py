@@ -17,7 +17,16 @@ from kernelweave._version import __version__
 if TYPE_CHECKING:
     from kernelweave import datasets
     from kernelweave.data import Alphabet, Sequences, Views
-    from kernelweave.estimators import KernelClassifier, KernelNovelty, KernelRegressor, load, save
+    from kernelweave.estimators import (
+        KernelClassifier,
+        KernelNovelty,
+        KernelRegressor,
+        MKLClassifier,
+        MKLNovelty,
+        MKLRegressor,
+        load,
+        save,
+    )
     from kernelweave.io import read, read_fasta
     from kernelweave.kernels import (
         RBF,
@@ -51,7 +60,16 @@ _ROOMS = {
         "WeightedDegree",
         "per_feature",
     ),
-    "estimators": ("KernelClassifier", "KernelNovelty", "KernelRegressor", "load", "save"),
+    "estimators": (
+        "KernelClassifier",
+        "KernelNovelty",
+        "KernelRegressor",
+        "MKLClassifier",
+        "MKLNovelty",
+        "MKLRegressor",
+        "load",
+        "save",
+    ),
 }
 _HOME = {name: f"{__name__}.{room}" for room, names in _ROOMS.items() for name in names}
 
@@ -77,6 +95,9 @@ __all__ = [  # noqa: RUF022 - in the order of use: data, kernels, estimators, fi
     "KernelClassifier",
     "KernelNovelty",
     "KernelRegressor",
+    "MKLClassifier",
+    "MKLNovelty",
+    "MKLRegressor",
     "load",
     "save",
     "__version__",

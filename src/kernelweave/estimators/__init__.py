@@ -1,8 +1,20 @@
 """scikit-learn estimators, the checking of user input, and model files."""
 
 from kernelweave.estimators.classifier import KernelClassifier
+from kernelweave.estimators.mkl_classifier import MKLClassifier
+from kernelweave.estimators.mkl_novelty import MKLNovelty
+from kernelweave.estimators.mkl_regressor import MKLRegressor
 from kernelweave.estimators.novelty import KernelNovelty
 from kernelweave.estimators.persistence import load, save
 from kernelweave.estimators.regressor import KernelRegressor
 
-__all__ = ["KernelClassifier", "KernelNovelty", "KernelRegressor", "load", "save"]
+__all__ = [
+    "KernelClassifier",
+    "KernelNovelty",
+    "KernelRegressor",
+    "MKLClassifier",
+    "MKLNovelty",
+    "MKLRegressor",
+    "load",
+    "save",
+]

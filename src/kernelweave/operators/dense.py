@@ -97,6 +97,7 @@ def add_rows(gram, rows, steps, start, stop, out):
 
 @jit
 def gather(gram, rows, columns, out):
+    """``out[i, j] = gram[rows[i], columns[j]]``."""
     for i in range(len(rows)):
         for j in range(len(columns)):
             out[i, j] = gram[rows[i], columns[j]]

@@ -13,7 +13,7 @@ import numpy as np
 from kernelweave._numba import jit
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, take
-from kernelweave.kernels.mixture import Family, Mixture
+from kernelweave.operators.mixture import Family, Mixture
 from kernelweave.operators.base import Operator
 from kernelweave.operators.cached import CachedColumns
 from kernelweave.operators.cross import spans

@@ -1,6 +1,7 @@
 """The growing linear programme of cutting-plane methods, in HiGHS.
 
-    min over beta, t   t      subject to   t + 1/2 sum_k beta_k q_k^r >= d^r   for every cut r,   sum beta = 1,  beta >= 0
+    min over beta, t   t
+    subject to         t + 1/2 sum_k beta_k q_k^r >= d^r for every cut r,   sum beta = 1,   beta >= 0
 
 Rows are added to a model that keeps its basis, so each solve starts hot; rows that have been slack for long are
 dropped.  The dual variables of the cuts are the weights that combine past alphas into one that certifies.

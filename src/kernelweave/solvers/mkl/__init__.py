@@ -1,1 +1,80 @@
 """Solvers for many kernels, by name, with the losses and norms each one is for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelweave.losses import LOSSES
+from kernelweave.solvers.mkl.baselines import Alignment, BestSingle, Uniform
+from kernelweave.solvers.mkl.hessian import HessianMKL
+from kernelweave.solvers.mkl.level import LevelMethod
+from kernelweave.solvers.mkl.lp import LpNorm
+from kernelweave.solvers.mkl.problem import MKLProblem
+from kernelweave.solvers.mkl.reduced_gradient import ReducedGradient
+from kernelweave.solvers.mkl.silp import SILP
+from kernelweave.solvers.mkl.silp_chunking import SILPChunking
+from kernelweave.solvers.mkl.smooth import Smooth
+
+EVERY_LOSS = tuple(LOSSES)
+BOXED = ("hinge", "squared_hinge", "epsilon_insensitive", "squared", "one_class")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A solver and what it declares to be for.
+
+    certifies : "mkl" for the common objective, else the problem that it solves instead
+    """
+
+    make: type
+    losses: tuple[str, ...] = EVERY_LOSS
+    largest_p: float = 1.0
+    shared_weights: bool = True
+    certifies: str = "mkl"
+
+    @property
+    def exact(self) -> bool:
+        """Whether it solves the common objective."""
+        return self.certifies == "mkl"
+
+
+MKL_SOLVERS: dict[str, Entry] = {
+    "silp": Entry(SILP),
+    "silp_chunking": Entry(SILPChunking, BOXED, shared_weights=False),
+    "level": Entry(LevelMethod),
+    "reduced_gradient": Entry(ReducedGradient),
+    "hessian": Entry(HessianMKL),
+    "lp": Entry(LpNorm, largest_p=np.inf),
+    "smooth": Entry(Smooth, BOXED, shared_weights=False, certifies="smoothed"),
+    "uniform": Entry(Uniform, largest_p=np.inf, certifies="fixed weights"),
+    "best_single": Entry(BestSingle, largest_p=np.inf, certifies="fixed weights"),
+    "alignment": Entry(Alignment, largest_p=np.inf, certifies="fixed weights"),
+}
+
+
+def choose_mkl_solver(name: str, problem: MKLProblem, params: dict[str, Any] | None = None) -> tuple[str, Any]:
+    """Return the name and a solver: the named one, or for "auto" the fastest measured for this norm.
+
+    Second-order steps for p = 1, closed-form weights for p > 1 (benchmarks/mkl_speed.py).
+    """
+    p, loss = problem.ball.p, problem.loss.name
+    if name == "auto":
+        name = "hessian" if p == 1.0 else "lp"
+    if name not in MKL_SOLVERS:
+        raise ValueError(f"solver={name!r} is unknown; choose one of auto, {', '.join(MKL_SOLVERS)}.")
+    entry = MKL_SOLVERS[name]
+    if p > entry.largest_p:
+        raise ValueError(f"solver={name!r} is for norm=1, not norm={p:g}; use solver='lp'.")
+    if loss not in entry.losses:
+        raise ValueError(f"solver={name!r} is for the losses {', '.join(entry.losses)}, not {loss!r}.")
+    if len(problem.targets) > 1 and not entry.shared_weights:
+        raise ValueError(
+            f"solver={name!r} learns weights for each class; weights shared by classes need another solver."
+        )
+    try:
+        return name, entry.make(**(params or {}))
+    except TypeError:
+        raise ValueError(f"solver_params={params!r} do not fit solver={name!r}.") from None

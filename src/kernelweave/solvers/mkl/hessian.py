@@ -22,6 +22,8 @@ from kernelweave.solvers.svm.pairs import solve_pairs
 SUFFICIENT = 1e-4
 """Share of the predicted decrease that a step must reach (Armijo)."""
 HALVINGS = 8
+ROUNDING = 1e-14
+"""Relative rise of J that counts as rounding."""
 JITTER = 1e-8
 """Added to matrices that may be singular, relative to their mean diagonal."""
 NEGLIGIBLE = 1e-8
@@ -47,11 +49,11 @@ class HessianMKL(Wrapper):
         for _ in range(HALVINGS):
             made = self.evaluate(_clean(self.now.beta + t * direction))
             best = min(best, made, key=lambda e: e.value)
-            if made.value <= self.now.value + SUFFICIENT * t * slope:
+            if made.value <= self.now.value + SUFFICIENT * t * slope + ROUNDING * abs(self.now.value):
                 break
             t *= 0.5
         # An inexact SVM can hide a small decrease: solve again at the best weights, more closely.
-        self.now = best if best is not self.now else self.evaluate(self.now.beta)
+        self.now = made if self.refining else best if best is not self.now else self.evaluate(self.now.beta)
 
     def _curvature(self, made: Evaluation) -> Array:
         """Return the Hessian of J, (m, m)."""

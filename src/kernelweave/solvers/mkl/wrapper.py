@@ -21,6 +21,11 @@ INNER_SHARE = 0.2
 """The SVM inside is solved to this share of the outer gap..."""
 COARSEST = 0.05
 """...but never more coarsely than this."""
+CHEAP = 5e6
+"""Kernel values (m n^2) up to which a solution is refined down to rounding."""
+EXACT, EXACT_STEPS = 1e-14, 60
+REFINEMENTS, PATIENCE = 100, 4
+"""Most refinements, and how many in a row may fail to halve the gap."""
 SLACK = 1.0 + 1e-6
 """Room for the accuracy of the linear programme when its bound is about to be proved by an alpha."""
 
@@ -50,6 +55,7 @@ class Wrapper:
     stop: Stop
     now: Evaluation
     keep_outputs = False
+    refining = False
 
     def init(self, problem: MKLProblem, start: PrimalPoint | None, stop: Stop) -> None:
         """Start from former weights and alpha, or from equal weights."""
@@ -67,12 +73,11 @@ class Wrapper:
 
     def evaluate(self, beta: Array) -> Evaluation:
         """Solve the SVM of these weights and return what it tells about J."""
-        accuracy = float(np.clip(INNER_SHARE * self.gap, INNER_SHARE * self.stop.tol, COARSEST))
         operator = self.problem.operators.combined(beta)
         alphas, feasible, intercepts, value = [], [], [], 0.0
         for output, start in zip(self.problem.outputs(operator), self.alpha):
             solver = choose_svm_solver("auto", output)
-            result = run(solver, output, Stop(accuracy, polish=False), start=start)
+            result = run(solver, output, self.inner_stop(), start=start)
             alphas.append(result.primal.alpha)
             feasible.append(result.primal.alpha if result.dual is None else result.dual.alpha)
             intercepts.append(result.primal.intercept)
@@ -85,6 +90,12 @@ class Wrapper:
         made = Evaluation(beta.copy(), self.alpha.copy(), self.problem.linear(self.alpha), q, point, kept)
         self.pending.append(made)
         return made
+
+    def inner_stop(self) -> Stop:
+        """Return how well the SVM inside is to be solved."""
+        if self.refining:
+            return Stop(EXACT, EXACT_STEPS)
+        return Stop(float(np.clip(INNER_SHARE * self.gap, INNER_SHARE * self.stop.tol, COARSEST)), polish=False)
 
     def _outputs(self, alpha: Array) -> Array:
         out, rows = np.zeros((self.problem.operators.m, self.problem.operators.n)), np.flatnonzero(alpha)
@@ -108,7 +119,8 @@ class Wrapper:
     def prove(self, ledger: Ledger, proof: Array) -> None:
         """Offer the combination of past alphas, if its bound would improve what the ledger has."""
         known = -np.inf if ledger.dual is None else ledger.dual.value
-        assert self.master is not None and ledger.primal is not None
+        assert self.master is not None
+        assert ledger.primal is not None
         close = relative_gap(ledger.primal.value, self.lower) <= self.stop.tol * SLACK
         if self.lower > known and (close or relative_gap(ledger.primal.value, known) > 4 * self.gap):
             self.problem.offer_dual(ledger, self.master.combination(proof))
@@ -124,7 +136,24 @@ class Wrapper:
         """Offer what the last step found."""
         self.offer_pending(ledger)
         self.gap = ledger.gap
+        size = self.problem.operators.m * self.problem.operators.n**2
+        if self.gap <= self.stop.tol and self.stop.polish and size <= CHEAP:
+            self.refine(ledger)
         return {"solves": self.solves}
+
+    def refine(self, ledger: Ledger) -> None:
+        """Go on with exact SVMs until the gap is down to rounding, and keep the last point: it is the most exact."""
+        self.refining, best, fruitless = True, ledger.gap, 0
+        for _ in range(REFINEMENTS):
+            self.step()
+            last = self.pending[-1].primal
+            self.offer_pending(ledger)
+            fruitless = 0 if ledger.gap < 0.5 * best else fruitless + 1
+            best = min(best, ledger.gap)
+            if best <= EXACT or fruitless == PATIENCE:
+                break
+        if ledger.primal is not None and relative_gap(last.value, ledger.primal.value) <= EXACT:
+            ledger.primal = last
 
     def fallback(self) -> PrimalPoint:
         """Return the best point evaluated so far."""

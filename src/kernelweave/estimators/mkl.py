@@ -1,0 +1,188 @@
+"""What the estimators with many kernels share."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from kernelweave.estimators.base import (
+    KernelEstimator,
+    join_traces,
+    keep_certificate,
+    make_monitor,
+    warn_unless_converged,
+)
+from kernelweave.estimators.inputs import as_kernel, new_rows, training_rows
+from kernelweave.estimators.normalize import normalized
+from kernelweave.kernels import RBF, Kernel, Linear, Precomputed, reference
+from kernelweave.operators.mixture import Family
+from kernelweave.operators.cross_family import CrossFamily
+from kernelweave.operators.family import SharedSet, StoredSet
+from kernelweave.operators.plan_family import bind_family
+from kernelweave.penalties import LpBall
+from kernelweave.solvers.certificate import PrimalPoint
+from kernelweave.solvers.loop import Stop, run
+from kernelweave.solvers.mkl import MKL_SOLVERS, choose_mkl_solver
+from kernelweave.solvers.mkl.problem import MKLProblem
+from kernelweave.solvers.result import Result
+
+Array = np.ndarray
+DEFAULT_FACTORS = (0.1, 1.0, 10.0)
+"""Without kernels, a linear one and Gaussians of these multiples of the data's own scale are combined."""
+SAMPLE = 64
+"""Rows on which kernels are compared with each other."""
+ALIKE = 0.9999
+"""Correlation of two centred kernel matrices from which on their weights are arbitrary."""
+
+
+class MKLEstimator(KernelEstimator):
+    """Many kernels, one weight each (for each output, or shared)."""
+
+    kernel = None
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not self.norm >= 1:
+            raise ValueError(f"norm={self.norm!r} must be at least 1 (1 gives few kernels, infinity the plain sum).")
+
+    def _given_kernels(self, X: Any = None, weight: Array | None = None) -> list[Kernel]:
+        if self.kernels is None:
+            if X is None:
+                return [Linear()]
+            gamma = RBF(gamma="scale").fitted(X, weight).gamma  # type: ignore[attr-defined]
+            return [Linear(), *(RBF(gamma=factor * gamma) for factor in DEFAULT_FACTORS)]
+        if isinstance(self.kernels, str | Kernel) or not isinstance(self.kernels, Sequence):
+            raise TypeError("kernels must be a list of kernels, for example kw.RBF.grid([0.1, 1, 10]) + [kw.Linear()].")
+        if len(self.kernels) == 0:
+            raise ValueError("kernels is an empty list; give at least one kernel.")
+        return [as_kernel(kernel, Linear()) for kernel in self.kernels]
+
+    def _rows(self, X: Any) -> Any:
+        self._check_parameters()
+        return training_rows(self, X, self._given_kernels())
+
+    def _bind_all(self, X: Any, weight: Array) -> StoredSet | SharedSet:
+        """Fix what the kernels learn from the rows, scale them, and bind them within the memory limit."""
+        engine, given = self._engine(), self._given_kernels(X, weight)
+        self.kernel_names_ = np.array([repr(kernel) for kernel in given])
+        centre = self.fit_intercept is not True
+        fitted = [kernel.fitted(X, weight) for kernel in given]
+        for kernel in fitted:
+            if not kernel.definite:
+                raise ValueError(
+                    f"{kernel!r} is not positive semi-definite; multiple kernel learning needs kernels that are."
+                )
+        self.kernels_ = [normalized(kernel, X, self.normalize, engine, weight, centre) for kernel in fitted]
+        operators, self.memory_plan_ = bind_family(self.kernels_, X, engine, self.memory_limit, self.tol)
+        bad = np.argwhere(~np.isfinite(operators.diagonals()))
+        if len(bad):
+            k, row = bad[0]
+            raise ValueError(
+                f"Kernel {self.kernel_names_[k]} of row {row} with itself is not finite; rescale the features."
+            )
+        return operators
+
+    def _solve_all(
+        self, problems: Sequence[MKLProblem], starts: Sequence[PrimalPoint | None] | None = None
+    ) -> list[Result]:
+        """Solve each problem with the chosen solver."""
+        monitor, results = make_monitor(self.callbacks, self.verbose), []
+        for i, problem in enumerate(problems):
+            stopped = any(result.interrupted for result in results)
+            self.solver_, solver = choose_mkl_solver(self.solver, problem, self.solver_params)
+            stop = Stop(self.tol, 1 if stopped else self.max_iter)
+            results.append(run(solver, problem, stop, monitor, None if starts is None else starts[i]))
+        return results
+
+    def _keep_all(self, results: list[Result], X: Any) -> None:
+        """Set the fitted attributes: one row of alpha and of weights for each output."""
+        alpha = np.concatenate([np.atleast_2d(r.primal.alpha) for r in results])
+        beta = np.stack([np.asarray(r.primal.beta) for r in results])
+        self.kernel_weights_ = beta if len(results) > 1 else beta[0]
+        self.support_ = np.flatnonzero(np.any(alpha != 0, axis=0))
+        self.dual_coef_ = np.ascontiguousarray(alpha[:, self.support_])
+        self.intercept_ = np.concatenate([np.atleast_1d(r.primal.intercept) for r in results])
+        self.reference_ = reference(self.kernels_, X, self.support_)
+        self.n_iter_ = max(result.n_iter for result in results)
+        self.trace_ = join_traces(results)
+        self.certifies_ = MKL_SOLVERS[self.solver_].certifies
+        keep_certificate(self, results)
+        warn_unless_converged(results, self.tol)
+        self._warn_alike(X)
+
+    def _problem(self, operators: Any, targets: Array, cost: Array, intercept: str, total: float = 0.0) -> MKLProblem:
+        return MKLProblem(operators, self._loss(), targets, cost, LpBall(float(self.norm)), intercept, total)
+
+    def _warn_alike(self, X: Any) -> None:
+        """Warn where two kernels are so alike on the training rows that their weights are arbitrary."""
+        if len(self.kernels_) < 2:
+            return
+        pair = alike_pair(self.kernels_, X, np.atleast_2d(self.kernel_weights_).max(axis=0))
+        if pair is not None:
+            first, second = (self.kernel_names_[k] for k in pair)
+            warnings.warn(
+                f"{first} and {second} are nearly the same kernel on these rows: how the weight is divided between "
+                "them is arbitrary.", UserWarning, stacklevel=4,
+            )  # fmt: skip
+
+    def _contributions(self, X: Any) -> Array:
+        """Return what every kernel contributes to each output of new rows, (m, rows, outputs)."""
+        check_is_fitted(self, "dual_coef_")
+        X = new_rows(self, X, self.kernels_)
+        active, cross, coef = self._cross(X)
+        out = np.zeros((len(self.kernels_), X.shape[0], len(self.intercept_)))
+        if len(active):
+            out[active] = cross.contributions(coef)
+        return out
+
+    def _outputs(self, X: Any) -> Array:
+        check_is_fitted(self, "dual_coef_")
+        X = new_rows(self, X, self.kernels_)
+        active, cross, coef = self._cross(X)
+        out = np.tile(self.intercept_, (X.shape[0], 1))
+        return out + cross.total(coef) if len(active) else out
+
+    def _cross(self, X: Any) -> tuple[Array, CrossFamily, Array]:
+        """Return the kernels in use, their evaluation against the support, and beta_k alpha as coefficients."""
+        weights = np.broadcast_to(np.atleast_2d(self.kernel_weights_), (len(self.intercept_), len(self.kernels_)))
+        active = np.flatnonzero((weights > 0).any(axis=0)) if len(self.support_) else np.empty(0, dtype=int)
+        family = Family([self.kernels_[k] for k in active])
+        coef = weights.T[active][:, None, :] * self.dual_coef_.T[None]
+        return active, CrossFamily(family, family.prepare(X), family.prepare(self.reference_), self._engine()), coef
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        kernels = self.kernels if isinstance(self.kernels, Sequence) and not isinstance(self.kernels, str) else ()
+        tags.input_tags.pairwise = len(kernels) > 0 and all(isinstance(kernel, Precomputed) for kernel in kernels)
+        return tags
+
+
+def kernel_correlations(kernels: Sequence[Kernel], X: Any, rows: int = SAMPLE) -> Array:
+    """Return the correlation of every two kernels' centred matrices on a sample of rows, (m, m)."""
+    n = X.shape[0]
+    family = Family(kernels)
+    prepared = family.prepare(X[np.unique(np.linspace(0, n - 1, min(n, rows)).astype(int))])
+    made: list[Array] = [np.empty(0)] * len(family.kernels)
+    for group in range(len(family.bases)):
+        for k, values in family.finished(group, family.base_block(group, prepared, prepared, np.float64)):
+            values -= values.mean(axis=0)
+            values -= values.mean(axis=1, keepdims=True)
+            made[k] = values.ravel() / max(float(np.linalg.norm(values)), 1e-300)
+    stacked = np.stack(made)
+    return stacked @ stacked.T
+
+
+def alike_pair(kernels: Sequence[Kernel], X: Any, weights: Array) -> tuple[int, int] | None:
+    """Return the heaviest kernel that has a near copy, with that copy."""
+    if any(isinstance(kernel, Precomputed) for kernel in kernels):
+        return None
+    correlations = kernel_correlations(kernels, X)
+    np.fill_diagonal(correlations, 0.0)
+    for k in np.argsort(-weights, kind="stable"):
+        if weights[k] > 0 and correlations[k].max() > ALIKE:
+            return int(k), int(correlations[k].argmax())
+    return None
