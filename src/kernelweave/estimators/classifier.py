@@ -132,7 +132,7 @@ def some_classes(y: Array, weight: Array) -> Array:
     heavy = np.unique(y[weight > 0])
     if len(heavy) < 2:
         raise ValueError(
-            f"A classifier needs examples of at least two classes, but y has one class only: {heavy[0]!r}."
+            f"A classifier needs examples of at least two classes, but y has one class only: {heavy.tolist()[0]!r}."
         )
     return classes
 
