@@ -86,7 +86,8 @@ def real_targets(X: Any, y: Any) -> Array:
     try:
         y = y.astype(np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"y must be numbers for regression, but holds {y.dtype} values such as {y.tolist()[0]!r}.") from None
+        first = y.tolist()[0]
+        raise ValueError(f"y must be numbers for regression, but holds {y.dtype} values such as {first!r}.") from None
     bad = np.flatnonzero(~np.isfinite(y))
     if len(bad):
         raise ValueError(f"y must be finite, but row {bad[0]} holds {y[bad[0]]} (NaN or infinity).")
