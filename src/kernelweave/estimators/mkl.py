@@ -19,9 +19,9 @@ from kernelweave.estimators.base import (
 from kernelweave.estimators.inputs import as_kernel, new_rows, training_rows
 from kernelweave.estimators.normalize import normalized
 from kernelweave.kernels import RBF, Kernel, Linear, Precomputed, reference
-from kernelweave.operators.mixture import Family
 from kernelweave.operators.cross_family import CrossFamily
 from kernelweave.operators.family import SharedSet, StoredSet
+from kernelweave.operators.mixture import Family
 from kernelweave.operators.plan_family import bind_family
 from kernelweave.penalties import LpBall
 from kernelweave.solvers.certificate import PrimalPoint
@@ -90,7 +90,8 @@ class MKLEstimator(KernelEstimator):
         self, problems: Sequence[MKLProblem], starts: Sequence[PrimalPoint | None] | None = None
     ) -> list[Result]:
         """Solve each problem with the chosen solver."""
-        monitor, results = make_monitor(self.callbacks, self.verbose), []
+        monitor = make_monitor(self.callbacks, self.verbose)
+        results: list[Result] = []
         for i, problem in enumerate(problems):
             stopped = any(result.interrupted for result in results)
             self.solver_, solver = choose_mkl_solver(self.solver, problem, self.solver_params)

@@ -29,7 +29,7 @@ class Parameters:
 
     @classmethod
     def _names(cls) -> list[str]:
-        return list(_defaults(cls))
+        return list(_defaults(cls))  # type: ignore[arg-type]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, those of nested kernels as ``outer__inner``."""
@@ -63,7 +63,7 @@ class Parameters:
 
     def __repr__(self) -> str:
         shown = []
-        for name, default in _defaults(type(self)).items():
+        for name, default in _defaults(type(self)).items():  # type: ignore[arg-type]
             value = getattr(self, name)
             if default is inspect.Parameter.empty:
                 shown.append(_literal(value))
@@ -73,10 +73,10 @@ class Parameters:
 
 
 @cache
-def _defaults(cls: type) -> dict[str, Any]:
+def _defaults(cls: Any) -> dict[str, Any]:
     """Return the parameters of a class with their default values, in order."""
     skipped = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
-    parameters = inspect.signature(cls.__init__).parameters.items()  # type: ignore[misc]
+    parameters = inspect.signature(cls.__init__).parameters.items()
     return {name: p.default for name, p in parameters if name != "self" and p.kind not in skipped}
 
 

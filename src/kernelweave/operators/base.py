@@ -38,6 +38,11 @@ class Operator(Protocol):
     def add_to(self, out: Array, rows: Array, steps: Array) -> None:
         """Add ``K[:, rows] @ steps`` to `out` (n,)."""
 
+
+@runtime_checkable
+class Bound(Operator, Protocol):
+    """An operator that knows its kernel, and so can be taken to new rows."""
+
     def against(self, X: Any) -> Cross:
         """Return the kernel between the rows of X and the training rows."""
 

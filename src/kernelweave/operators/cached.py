@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ class CachedColumns:
         self.n = count(prepared)
         self.capacity = min(capacity, self.n)
         self.computed = 0
-        self._buffer = np.empty((self.capacity, self.n), dtype)
+        self._buffer: Array = np.empty((self.capacity, self.n), dtype)
         self._slot = np.full(self.n, -1)
         self._row = np.full(self.capacity, -1)
         self._used = np.zeros(self.capacity, dtype=np.int64)
@@ -62,10 +63,10 @@ class CachedColumns:
         """Add ``K[:, rows] @ steps`` to `out`, accumulated in float64."""
         for batch in self._batches(rows):
             slots, part = self._fetch(rows[batch]), steps[batch]
-            self.engine.map(
-                lambda s, a=slots, b=part: add_rows(self._buffer, a, b, s.start, s.stop, out),
-                spans(self.n, SHARD),
-            )
+            self.engine.map(partial(self._add_shard, slots, part, out), spans(self.n, SHARD))
+
+    def _add_shard(self, slots: Array, steps: Array, out: Array, shard: slice) -> None:
+        add_rows(self._buffer, slots, steps, shard.start, shard.stop, out)
 
     def against(self, X: Any) -> CrossKernel:
         """Return the kernel between the rows of X and the training rows."""

@@ -8,8 +8,8 @@ import numpy as np
 
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, count, take
-from kernelweave.operators.mixture import Family
 from kernelweave.operators.cross import KEPT_ROWS, NEW_ROWS, spans
+from kernelweave.operators.mixture import Family
 
 
 class CrossFamily:

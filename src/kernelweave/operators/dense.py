@@ -65,7 +65,7 @@ class DenseGram(GramMatrix):
 def symmetric(kernel: Kernel, prepared: Any, engine: Engine, dtype: type) -> Array:
     """Return the Gram matrix; tiles above the diagonal are computed and mirrored."""
     n = count(prepared)
-    gram = np.empty((n, n), dtype)
+    gram: Array = np.empty((n, n), dtype)
     cuts = spans(n, TILE)
     parts = [take(prepared, cut) for cut in cuts]
 
@@ -81,7 +81,7 @@ def symmetric(kernel: Kernel, prepared: Any, engine: Engine, dtype: type) -> Arr
 
 
 @jit
-def add_rows(gram, rows, steps, start, stop, out):
+def add_rows(gram: Array, rows: Array, steps: Array, start: int, stop: int, out: Array) -> None:
     """``out[start:stop] += sum_j steps[j] gram[rows[j], start:stop]``, four rows at a time."""
     whole = len(rows) - len(rows) % 4
     for j in range(0, whole, 4):
@@ -96,7 +96,7 @@ def add_rows(gram, rows, steps, start, stop, out):
 
 
 @jit
-def gather(gram, rows, columns, out):
+def gather(gram: Array, rows: Array, columns: Array, out: Array) -> None:
     """``out[i, j] = gram[rows[i], columns[j]]``."""
     for i in range(len(rows)):
         for j in range(len(columns)):

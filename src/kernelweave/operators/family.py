@@ -13,11 +13,11 @@ import numpy as np
 from kernelweave._numba import jit
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, take
-from kernelweave.operators.mixture import Family, Mixture
 from kernelweave.operators.base import Operator
 from kernelweave.operators.cached import CachedColumns
 from kernelweave.operators.cross import spans
 from kernelweave.operators.dense import GramMatrix, add_rows, gather
+from kernelweave.operators.mixture import Family, Mixture
 
 TILE = 1024
 """Rows of a tile; tiles and kernels are what runs in parallel."""
@@ -28,7 +28,7 @@ class StoredSet:
 
     def __init__(self, family: Family, prepared: Any, n: int, engine: Engine, dtype: type):
         self.family, self.engine, self.n, self.m = family, engine, n, len(family.kernels)
-        self.grams = np.empty((self.m, n, n), dtype)
+        self.grams: Array = np.empty((self.m, n, n), dtype)
         self.dtype = np.float64 if n * n * 8 <= DOUBLE_SUM else dtype
         parts = [take(prepared, cut) for cut in spans(n, TILE)]
         engine.map(lambda job: self._fill(parts, *job), _jobs(len(family.bases), len(parts)))
@@ -58,7 +58,8 @@ class StoredSet:
 
     def combined(self, weights: Array) -> Operator:
         """Return ``sum_k weights[k] K_k`` as an operator."""
-        active, out = np.flatnonzero(weights), np.empty((self.n, self.n), self.dtype)
+        active = np.flatnonzero(weights)
+        out: Array = np.empty((self.n, self.n), self.dtype)
         self.engine.map(
             lambda s: _weighted_sum(self.grams, active, weights[active], s.start, s.stop, out), spans(self.n, 64)
         )
@@ -195,7 +196,7 @@ def _jobs(groups: int, cuts: int) -> list[tuple[int, int, int]]:
 
 
 @jit
-def _energies(grams, support, alpha, out):
+def _energies(grams: Array, support: Array, alpha: Array, out: Array) -> None:
     for k in range(len(grams)):
         total = 0.0
         for i in support:
@@ -207,7 +208,7 @@ def _energies(grams, support, alpha, out):
 
 
 @jit
-def _weighted_sum(grams, active, weights, start, stop, out):
+def _weighted_sum(grams: Array, active: Array, weights: Array, start: int, stop: int, out: Array) -> None:
     for i in range(start, stop):
         target = out[i]
         for j in range(len(target)):

@@ -67,20 +67,20 @@ class Mixture(Kernel):
            [0.487, 1.   ]])
     """
 
-    def __init__(self, kernels: Sequence[Kernel], weights: Sequence[float]):
+    def __init__(self, kernels: Sequence[Kernel], weights: Sequence[float] | Array):
         self.kernels = kernels
         self.weights = weights
         self._grouped: tuple[Family, Array] | None = None
 
     @property
-    def definite(self) -> bool:  # type: ignore[override]
+    def definite(self) -> bool:
         """Whether every kernel is."""
         return all(kernel.definite for kernel in self.kernels)
 
     def _active(self) -> tuple[Family, Array]:
         if self._grouped is None:
             weights = np.asarray(self.weights, dtype=float)
-            keep = np.flatnonzero(weights)
+            keep = [int(k) for k in np.flatnonzero(weights)]
             self._grouped = Family([self.kernels[k] for k in keep]), weights[keep]
         return self._grouped
 
@@ -92,7 +92,7 @@ class Mixture(Kernel):
     def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
         """Return the weighted sum, base by base."""
         family, weights = self._active()
-        out = np.zeros((count(A), count(B)), dtype)
+        out: Array = np.zeros((count(A), count(B)), dtype)
         for group in range(len(family.bases)):
             for k, values in family.finished(group, family.base_block(group, A, B, dtype)):
                 values *= weights[k]

@@ -9,9 +9,9 @@ import numpy as np
 
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Kernel, count
-from kernelweave.operators.mixture import Family
 from kernelweave.operators.family import SharedSet, StoredSet
 from kernelweave.operators.memory import memory_budget, show_bytes
+from kernelweave.operators.mixture import Family
 from kernelweave.operators.planner import DOUBLE_UP_TO, FEWEST_COLUMNS, FINE_TOLERANCE, Plan
 
 STORE_UP_TO = 1.5e9

@@ -32,7 +32,7 @@ class PrimalPoint:
     """A classifier: ``w = sum_i alpha_i Phi(x_i)`` (for many kernels: ``w_k`` has weight beta_k) and its intercept."""
 
     alpha: Array
-    intercept: float
+    intercept: float | Array
     value: float
     beta: Array | None = None
 

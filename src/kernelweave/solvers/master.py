@@ -73,7 +73,7 @@ class Master:
 
     def combination(self, proof: Array) -> Array:
         """Return the convex combination of the alphas of the cuts, (outputs, n)."""
-        return sum(weight * cut.alpha for weight, cut in zip(proof, self.cuts) if weight > 0)  # type: ignore[return-value]
+        return sum(weight * cut.alpha for weight, cut in zip(proof, self.cuts) if weight > 0)
 
     def _drop(self, proof: Array) -> None:
         """Count how long each cut has been slack; those past patience leave before the next solve."""

@@ -38,7 +38,7 @@ class FixedWeights:
         results = [run(choose_svm_solver("auto", p), p, self.stop) for p in self.problem.outputs(operator)]
         primal = PrimalPoint(
             np.stack([r.primal.alpha for r in results]),
-            np.array([r.primal.intercept for r in results]),  # type: ignore[arg-type]
+            np.array([r.primal.intercept for r in results]),
             sum(r.primal.value for r in results),
             beta,
         )

@@ -70,4 +70,4 @@ class MKLProblem:
         """Return the zero classifier with equal weights: a valid point for a run stopped at once."""
         outputs, n = self.targets.shape
         value = sum(float(self.cost @ self.loss.value(np.zeros(n), y)) for y in self.targets)
-        return PrimalPoint(np.zeros((outputs, n)), np.zeros(outputs), value, self.ball.uniform(self.operators.m))  # type: ignore[arg-type]
+        return PrimalPoint(np.zeros((outputs, n)), np.zeros(outputs), value, self.ball.uniform(self.operators.m))

@@ -69,7 +69,7 @@ class SILPChunking:
         self.kept = KeptOutputs(problem.operators, beta)
         self.svm = Chunking(self.chunk_size)
         inner = Problem(
-            self.kept, problem.loss, problem.targets[0], problem.cost, problem.intercept, problem.total  # type: ignore[arg-type]
+            self.kept, problem.loss, problem.targets[0], problem.cost, problem.intercept, problem.total
         )  # fmt: skip
         self.svm.init(inner, None if start is None else np.asarray(start.alpha)[0], stop)
         self.master: Master | None = None
@@ -98,7 +98,7 @@ class SILPChunking:
         inner, outputs = self.svm.problem, self.kept.beta @ self.kept.each
         b = best_intercept(inner, outputs, alpha)
         value = inner.primal(float(self.kept.beta @ self.q), outputs + b, b)
-        return PrimalPoint(alpha[None, :].copy(), np.array([b]), value, self.kept.beta.copy())  # type: ignore[arg-type]
+        return PrimalPoint(alpha[None, :].copy(), np.array([b]), value, self.kept.beta.copy())
 
     def certify(self, ledger: Ledger) -> dict[str, float]:
         """Offer both points of the chunk, and the combination of cuts once it can certify."""

@@ -134,7 +134,7 @@ class Smooth:
         point = result.primal
         entropy = 0.5 * self.lam * float(xlogy(theta, theta).sum())
         ledger.offer(
-            primal=PrimalPoint(point.alpha[None, :], np.array([point.intercept]), point.value + entropy, theta)  # type: ignore[arg-type]
+            primal=PrimalPoint(point.alpha[None, :], np.array([point.intercept]), point.value + entropy, theta)
         )
         return {"smoothing": self.lam}
 

@@ -67,6 +67,10 @@ class Wrapper:
         self.master: Master | None = None
         self.beta = beta
 
+    def step(self) -> None:
+        """Evaluate J somewhere and choose the next weights."""
+        raise TypeError(f"{type(self).__name__} does not say how to choose weights.")
+
     def first_weights(self) -> Array:
         """Return equal weights."""
         return self.problem.ball.uniform(self.problem.operators.m)
@@ -84,7 +88,7 @@ class Wrapper:
             value += result.primal.value
         self.alpha = np.stack(feasible)
         self.solves += 1
-        point = PrimalPoint(np.stack(alphas), np.array(intercepts), value, beta.copy())  # type: ignore[arg-type]
+        point = PrimalPoint(np.stack(alphas), np.array(intercepts), value, beta.copy())
         kept = [self._outputs(a) for a in self.alpha] if self.keep_outputs else None
         q = self.problem.energies(self.alpha) if kept is None else sum(G @ a for G, a in zip(kept, self.alpha))
         made = Evaluation(beta.copy(), self.alpha.copy(), self.problem.linear(self.alpha), q, point, kept)

@@ -18,6 +18,7 @@ import numpy as np
 
 from kernelweave._numba import jit_finite
 
+Array = np.ndarray
 FLATTEST = 1e-12
 """Curvature below which a direction counts as flat; the step then goes to a bound."""
 FLATTEST_RANKED = 1e-6
@@ -26,7 +27,17 @@ BLOCK = 512
 
 
 @jit_finite
-def solve_pairs(K, diag, ridge, low, high, tolerance, max_steps, v, gain):  # type: ignore[no-untyped-def]
+def solve_pairs(
+    K: Array,
+    diag: Array,
+    ridge: Array,
+    low: Array,
+    high: Array,
+    tolerance: float,
+    max_steps: int,
+    v: Array,
+    gain: Array,
+) -> tuple[int, float]:
     """Pair steps until no pair violates the optimality conditions by more than the tolerance.
 
     Writes v and gain; returns (steps done, last violation).
@@ -62,7 +73,18 @@ def solve_pairs(K, diag, ridge, low, high, tolerance, max_steps, v, gain):  # ty
 
 
 @jit_finite
-def solve_single(K, diag, ridge, low, high, shift, tolerance, max_steps, v, gain):  # type: ignore[no-untyped-def]
+def solve_single(
+    K: Array,
+    diag: Array,
+    ridge: Array,
+    low: Array,
+    high: Array,
+    shift: float,
+    tolerance: float,
+    max_steps: int,
+    v: Array,
+    gain: Array,
+) -> tuple[int, float]:
     """Coordinate steps of largest decrease until no gain exceeds the tolerance; returns as `solve_pairs` does."""
     copies, n = v.shape
     violation = np.inf
@@ -84,13 +106,15 @@ def solve_single(K, diag, ridge, low, high, shift, tolerance, max_steps, v, gain
 
 
 @jit_finite
-def _mark(v, low, high, c, r, grow, fall):  # type: ignore[no-untyped-def]
+def _mark(v: Array, low: Array, high: Array, c: int, r: int, grow: Array, fall: Array) -> None:
     grow[c, r] = 0.0 if v[c, r] < high[c, r] else -np.inf
     fall[c, r] = 0.0 if v[c, r] > low[c, r] else np.inf
 
 
 @jit_finite
-def _update_and_first(Ki, Kj, delta, gain, grow, work):  # type: ignore[no-untyped-def]
+def _update_and_first(
+    Ki: Array, Kj: Array, delta: float, gain: Array, grow: Array, work: Array
+) -> tuple[int, int, float]:
     """Carry a pair step over to all gains; return the variable of largest gain among those that may grow."""
     copies, n = gain.shape
     up, copy, start = -np.inf, 0, 0
@@ -112,7 +136,9 @@ def _update_and_first(Ki, Kj, delta, gain, grow, work):  # type: ignore[no-untyp
 
 
 @jit_finite
-def _second(Ki, curve, up, curve_i, gain, fall, score):  # type: ignore[no-untyped-def]
+def _second(
+    Ki: Array, curve: Array, up: float, curve_i: float, gain: Array, fall: Array, score: Array
+) -> tuple[int, int]:
     """Return the variable, among those that may fall, that promises most together with the first."""
     copies, n = gain.shape
     zero, two, first = np.float32(0.0), np.float32(2.0), np.float32(curve_i)
@@ -137,7 +163,7 @@ def _second(Ki, curve, up, curve_i, gain, fall, score):  # type: ignore[no-untyp
 
 
 @jit_finite
-def _widest(up, gain, fall):  # type: ignore[no-untyped-def]
+def _widest(up: float, gain: Array, fall: Array) -> float:
     """Return the variable, among those that may fall, that violates most together with the first, and by how much."""
     copies, n = gain.shape
     widest, copy, row = -np.inf, 0, 0
@@ -150,7 +176,9 @@ def _widest(up, gain, fall):  # type: ignore[no-untyped-def]
 
 
 @jit_finite
-def _best_single(gain, diag, ridge, low, high, shift, v):  # type: ignore[no-untyped-def]
+def _best_single(
+    gain: Array, diag: Array, ridge: Array, low: Array, high: Array, shift: float, v: Array
+) -> tuple[int, int, float]:
     """Return the variable whose own optimal step decreases the objective most, and the largest gain in size."""
     copies, n = gain.shape
     best, copy, row, largest = -1.0, 0, 0, 0.0
@@ -170,7 +198,7 @@ def _best_single(gain, diag, ridge, low, high, shift, v):  # type: ignore[no-unt
 
 
 @jit_finite
-def _top(x):  # type: ignore[no-untyped-def]
+def _top(x: Array) -> float:
     """Return the maximum, eight lanes at a time."""
     n = len(x)
     a = b = c = d = e = f = g = h = -np.inf
@@ -185,7 +213,7 @@ def _top(x):  # type: ignore[no-untyped-def]
 
 
 @jit_finite
-def _top32(x):  # type: ignore[no-untyped-def]
+def _top32(x: Array) -> float:
     """The same in single precision."""
     n = len(x)
     a = b = c = d = e = f = g = h = np.float32(-np.inf)
