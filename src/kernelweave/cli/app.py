@@ -83,7 +83,8 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
 def sentence(error: Exception) -> str:
     """Return what an error says, with parameters spelled as options."""
-    text = one_line(error.args[0] if isinstance(error, KeyError) and error.args else error)
+    said = str(error.args[0] if isinstance(error, KeyError) and error.args else error)
+    text = one_line(said.strip().split("\n")[0])
     if isinstance(error, MemoryError):
         return text or "There is not enough memory; lower --memory-limit."
     if not isinstance(error, ValueError | TypeError | OSError | ImportError):

@@ -8,6 +8,7 @@ from typing import Any
 from kernelweave.cli import options as o
 from kernelweave.cli.show import Output
 
+PICTURES = (".png", ".pdf", ".svg")
 LARGEST_TABLE = 30
 """Confusion tables of more classes are left to --json."""
 
@@ -53,7 +54,7 @@ def evaluate(
         check_writable(plot)
     reading = o.Reading(format, alphabet, unknown, duplicates, label, id, text, labels, negative)
     rows = read_new(data, fitted, reading)
-    y = need_labels(rows, data)
+    y = need_labels(rows, data, label)
     scores = decisions(fitted, rows.X)
     about = {"model": model, "data": data, "rows": len(y)}
     if not hasattr(fitted, "decision_function"):
@@ -67,8 +68,8 @@ def evaluate(
 def _check_plot(plot: str, model: Any) -> None:
     if len(getattr(model, "classes_", (-1, 1))) != 2 or not hasattr(model, "decision_function"):
         raise ValueError("--plot draws ROC and precision-recall curves, which need a model of exactly two classes.")
-    if not os.path.splitext(plot)[1]:
-        raise ValueError(f"--plot {plot} does not tell the kind of picture; end the name in .png, .pdf or .svg.")
+    if not plot.lower().endswith(PICTURES):
+        raise ValueError(f"--plot {plot} does not tell the kind of picture; end the name in {', '.join(PICTURES)}.")
 
 
 def _two_classes(

@@ -66,7 +66,7 @@ def facts(model: Any) -> dict[str, Any]:
 
 def certificate_line(values: dict[str, Any]) -> str:
     """Say how good the objective provably is."""
-    gap, tol = values["duality_gap"], values["parameters"]["tol"]
+    gap, tol = max(values["duality_gap"], 0.0), values["parameters"]["tol"]
     if not math.isfinite(gap):
         return f"none: objective {values['objective']:.6g}, stopped before a bound was found"
     judged = "reached" if values["converged"] else "NOT reached"

@@ -20,7 +20,7 @@ LOOKED_AT = 1000
 
 def read_rows(path: str, reading: Reading) -> Dataset:
     """Read a file and, where the command line names one, the file of its labels or of the negative rows."""
-    return _with_labels(read(path, reading.format, **reading.given()), path, reading)
+    return _finite(_with_labels(read(path, reading.format, **reading.given()), path, reading), path)
 
 
 def read_new(path: str, model: Any, reading: Reading) -> Dataset:
@@ -41,7 +41,7 @@ def read_new(path: str, model: Any, reading: Reading) -> Dataset:
         _check_alphabet(path, name, core, given)
         raise
     _check_alphabet(path, name, core, given, data)
-    return _columns(data, path, source(model).get("columns"))
+    return _finite(_columns(data, path, source(model).get("columns")), path)
 
 
 def last_step(model: Any) -> Any:
@@ -54,10 +54,12 @@ def source(model: Any) -> dict[str, Any]:
     return getattr(last_step(model), "source_", {})
 
 
-def need_labels(data: Dataset, path: str) -> np.ndarray:
-    """Return the labels, or say how to name them."""
+def need_labels(data: Dataset, path: str, key: str | None = None) -> np.ndarray:
+    """Return the labels, or say how to name them; `key` is where the command line said they are."""
     if data.y is not None:
         return data.y
+    if key is not None:
+        raise ValueError(f"{path} has no labels under {key!r}: no header has {key}=VALUE.")
     ways = "name the column or field with --label"
     if data.format in ("fasta", "fastq"):
         ways = "give the negative sequences with --negative, labels with --labels, or headers with label=VALUE"
@@ -190,6 +192,16 @@ def _columns(data: Dataset, path: str, wanted: list[str] | None) -> Dataset:
     if lacking:
         raise ValueError(f"{path} has no column {lacking[0]!r}, which the model was trained on.")
     return replace(data, X=data.X[:, [place[name] for name in wanted]], feature_names=tuple(wanted))
+
+
+def _finite(data: Dataset, path: str) -> Dataset:
+    """Return the data, or name the first cell of a table that is not a finite number."""
+    X = data.X
+    if isinstance(X, np.ndarray) and X.dtype.kind == "f" and not np.isfinite(X).all():
+        row, column = np.argwhere(~np.isfinite(X))[0]
+        name = column if data.feature_names is None else repr(data.feature_names[column])
+        raise ValueError(f"{path} holds {X[row, column]} in row {row}, column {name}; expected a finite number.")
+    return data
 
 
 def as_classes(y: np.ndarray, classes: np.ndarray, path: str) -> np.ndarray:

@@ -91,7 +91,7 @@ class ProgressLine:
     def _line(self, progress: Any) -> str:
         rate = progress.iteration / max(progress.seconds, 1e-9)
         part = f"{self.parts[self.part]}  " if self.part < len(self.parts) and len(self.parts) > 1 else ""
-        gap = f"gap {progress.gap:.2e}" if math.isfinite(progress.gap) else "no gap yet"
+        gap = f"gap {max(progress.gap, 0.0):.2e}" if math.isfinite(progress.gap) else "no gap yet"
         return f"{part}iteration {progress.iteration}  {gap}  {progress.seconds:.1f} s  {rate:.3g} iterations/s"
 
 

@@ -61,6 +61,7 @@ def train(
     """
     from kernelweave.cli.rows import describe, read_rows
     from kernelweave.io import check_writable
+    from kernelweave.kernels import parse
 
     say = Output(json, quiet)
     check_writable(out)
@@ -68,11 +69,12 @@ def train(
     effort = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit, "n_jobs": jobs}
     model = _estimator(task, {**learning, **effort})
     reading = o.Reading(format, alphabet, unknown, duplicates, label, id, text, labels, negative)
+    asked = None if kernel is None else parse(kernel)
     rows = read_rows(data, reading)
     _refuse_overwriting(out, [data, labels, negative])
-    y = _targets(rows, data, task)
+    y = _targets(rows, data, task, label)
     say.note("data", describe(rows.X) + _counts_text(y, task))
-    _choose_kernel(model, rows.X, kernel, normalize, say)
+    _choose_kernel(model, rows.X, asked, normalize, say)
     whole = _with_scaler(model, rows.X, standardize, say)
     seconds, warned = _fit(whole, model, rows.X, y, say)
     _remember(model, rows, reading)
@@ -100,7 +102,7 @@ def _refuse_overwriting(out: str, inputs: list[str | None]) -> None:
             raise ValueError(f"--out {out} would overwrite the data; choose another name.")
 
 
-def _targets(rows: Dataset, path: str, task: str) -> Any:
+def _targets(rows: Dataset, path: str, task: str, label: str | None) -> Any:
     """Return the labels that the task needs; None for novelty."""
     import numpy as np
 
@@ -108,7 +110,9 @@ def _targets(rows: Dataset, path: str, task: str) -> Any:
 
     if task == "novelty":
         return None
-    y = need_labels(rows, path)
+    y = need_labels(rows, path, label)
+    if task == "classify" and len(np.unique(y)) == 1:
+        raise ValueError(f"{path} has one class only, {y[0]}; a classifier needs rows of at least two.")
     if task == "classify" and y.dtype.kind == "f" and not np.array_equal(y, np.rint(y)):
         odd = y[y != np.rint(y)][0]
         kind = f"real numbers such as {odd:g}, no classes"
@@ -133,14 +137,13 @@ def _counts_text(y: Any, task: str) -> str:
     return f"; labels: {shown}" + (f" and {len(counts) - 8} more" if len(counts) > 8 else "")
 
 
-def _choose_kernel(model: Any, X: Any, text: str | None, normalize: str | None, say: Output) -> None:
+def _choose_kernel(model: Any, X: Any, asked: Any, normalize: str | None, say: Output) -> None:
     """Set the kernel and its scaling: those that were asked for, else what suits the data; say which."""
     from kernelweave.data import Sequences, Views
-    from kernelweave.kernels import RBF, Sum, parse
+    from kernelweave.kernels import RBF, Sum
 
-    why = "as asked"
-    if text is not None:
-        kernel = parse(text)
+    if asked is not None:
+        kernel, why = asked, "as asked"
     elif isinstance(X, Sequences):
         kernel, why = _string_kernel(X)
     else:
