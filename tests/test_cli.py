@@ -176,6 +176,16 @@ def test_inspection(sites):
         assert word in text
 
 
+def test_inspection_lists_kernels_by_weight(tmp_path):
+    model = kw.MKLClassifier([kw.RBF(width=0.5), kw.RBF(width=5.0), kw.Linear()]).fit(TABLE, COLOURS)
+    kw.save(model, tmp_path / "m.kw")
+    found = answer("inspect", tmp_path / "m.kw")
+    assert [kernel["name"] for kernel in found["kernel"]] == model.kernel_names_.tolist()
+    assert found["training_rows"] == 90
+    text = run("inspect", tmp_path / "m.kw").stdout
+    assert "of 3 have a weight: " in text
+
+
 def test_two_fasta_files(tmp_path):
     positive, negative = SITES[SITE_LABELS == 1], SITES[SITE_LABELS != 1]
     write(tmp_path / "pos.fa", positive)

@@ -70,6 +70,10 @@ CASES = {
     "regressor": (kw.KernelRegressor("rbf:1", epsilon=0.05), TABLE, TABLE[:, 0] ** 2),
     "least squares": (kw.KernelRegressor(kw.Polynomial(2), loss="squared"), TABLE, TABLE[:, 0]),
     "novelty": (kw.KernelNovelty("rbf:1", nu=0.2), TABLE, None),
+    "two kernels": (kw.MKLClassifier(kw.RBF.grid([0.5, 5.0])), TABLE, SIGNS),
+    "two kernels, three names": (kw.MKLClassifier(kw.RBF.grid([0.5, 5.0])), TABLE, NAMES),
+    "two kernels to regress": (kw.MKLRegressor([kw.Linear(), kw.RBF(1.0)]), TABLE, TABLE[:, 0] ** 2),
+    "two kernels for novelty": (kw.MKLNovelty([kw.RBF(0.1), kw.RBF(1.0)], nu=0.2), TABLE, None),
     "pipeline": (make_pipeline(StandardScaler(), kw.KernelClassifier("rbf:1")), 100 * TABLE, SIGNS),
 }
 
@@ -142,6 +146,7 @@ def test_what_belongs_to_the_process_is_left_behind(tmp_path):
     loaded = load(tmp_path / "model.kw")
     assert loaded.engine is None
     assert loaded.callbacks == ()
+    assert load(tmp_path / "model.kw").get_params()["C"] == 1.0
 
 
 def test_the_header_says_what_wrote_it(model_file):
@@ -313,4 +318,4 @@ def test_forged_indices_cannot_reach_outside_their_table(tmp_path):
 
 def test_registered_estimators_are_the_ones_that_can_be_saved():
     known = {name for name in kw.__all__ if isinstance(getattr(kw, name), type) and hasattr(getattr(kw, name), "fit")}
-    assert known <= set(tree.ESTIMATORS)
+    assert known <= set(tree.estimators())

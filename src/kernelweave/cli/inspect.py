@@ -48,11 +48,11 @@ def facts(model: Any) -> dict[str, Any]:
     return {
         "estimator": type(core).__name__,
         "standardized": model is not core,
-        "kernel": repr(core.kernel_),
+        "kernel": _kernel(core),
         "parameters": params,
         "classes": core.classes_.tolist() if hasattr(core, "classes_") else None,
         "input": _input(core),
-        "training_rows": core.certificate_.alpha.shape[1],
+        "training_rows": core.certificate_.alpha.shape[-1],
         "support_vectors": len(core.support_),
         "intercept": core.intercept_.tolist(),
         "iterations": core.n_iter_,
@@ -62,6 +62,14 @@ def facts(model: Any) -> dict[str, Any]:
         "converged": core.converged_,
         "trained_on": source(core).get("format"),
     }
+
+
+def _kernel(core: Any) -> Any:
+    """Return the kernel, or each of several kernels with its weight (or weights, one for each class)."""
+    if hasattr(core, "kernel_"):
+        return repr(core.kernel_)
+    pairs = zip(core.kernel_names_.tolist(), core.kernel_weights_.T.tolist())
+    return [{"name": name, "weight": weight} for name, weight in pairs]
 
 
 def certificate_line(values: dict[str, Any]) -> str:
@@ -87,6 +95,14 @@ def _input(core: Any) -> dict[str, Any]:
     return {"kind": "table", "columns": core.n_features_in_}
 
 
+def _weights(kernels: list[dict[str, Any]]) -> str:
+    """List the kernels by falling weight."""
+    pairs = [(max(k["weight"]) if isinstance(k["weight"], list) else k["weight"], k["name"]) for k in kernels]
+    used = sorted((pair for pair in pairs if pair[0] > 0), reverse=True)
+    listed = ", ".join(f"{weight:.3g} {name}" for weight, name in used[:10])
+    return f"{len(used)} of {len(kernels)} have a weight: {listed}" + (", ..." if len(used) > 10 else "")
+
+
 def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
     rows = found["input"]
     what = {
@@ -97,7 +113,7 @@ def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
     params = ", ".join(f"{name}={value!r}" for name, value in found["parameters"].items() if value is not None)
     lines = [
         ("estimator", f"{found['estimator']}({params})"),
-        ("kernel", found["kernel"]),
+        ("kernel", found["kernel"] if isinstance(found["kernel"], str) else _weights(found["kernel"])),
         ("input", what),
         ("training", f"{found['training_rows']} rows, {found['support_vectors']} support vectors"),
         ("certificate", certificate_line(found)),

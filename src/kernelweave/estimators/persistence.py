@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._version import __version__
 from kernelweave.data.atomic import PathLike, atomic_path
-from kernelweave.estimators.tree import ESTIMATORS, Reader, Writer
+from kernelweave.estimators.tree import Reader, Writer, estimators
 
 Array = np.ndarray
 KEY = "kernelweave"
@@ -54,8 +54,8 @@ def save(model: BaseEstimator, path: PathLike) -> None:
     from safetensors.numpy import save_file
 
     name = type(model).__name__
-    if ESTIMATORS.get(name) is not type(model):
-        raise TypeError(f"A {name} cannot be saved; known models are {', '.join(ESTIMATORS)}.")
+    if estimators().get(name) is not type(model):
+        raise TypeError(f"A {name} cannot be saved; known models are {', '.join(estimators())}.")
     try:
         check_is_fitted(model)
     except NotFittedError:

@@ -6,8 +6,11 @@ classes listed here.  Reading a tree calls the constructors of those classes and
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
+from functools import cache
+from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
@@ -20,34 +23,35 @@ from sklearn.preprocessing import StandardScaler
 from kernelweave.data import Alphabet, Sequences, Views
 from kernelweave.data.rows import IDS, offsets_of
 from kernelweave.estimators.base import Certificate
-from kernelweave.estimators.classifier import KernelClassifier
-from kernelweave.estimators.novelty import KernelNovelty
-from kernelweave.estimators.regressor import KernelRegressor
 from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.centred import Centred
 from kernelweave.kernels.registry import KERNELS
+from kernelweave.operators.planner import Plan
 from kernelweave.solvers.result import Trace
 
 Array = np.ndarray
 Node = Any
 
-ESTIMATORS: dict[str, type[BaseEstimator]] = {
-    cls.__name__: cls for cls in (KernelClassifier, KernelRegressor, KernelNovelty, Pipeline, StandardScaler)
-}
-"""Estimators that a model file can hold, by name."""
+OTHERS = (Pipeline, StandardScaler)
+"""Estimators of scikit-learn that may stand before one of ours."""
 
-RECORDS: dict[str, type] = {cls.__name__: cls for cls in (Certificate,)}
+RECORDS: dict[str, type] = {cls.__name__: cls for cls in (Certificate, Plan)}
 """Data classes among the fitted attributes, by name."""
 
 PARTS: dict[str, type[Kernel]] = {**KERNELS, "Centred": Centred}
-
-TRANSIENT = ("callbacks", "engine", "memory")
-"""Parameters that belong to the process that fitted: a loaded model has their defaults."""
 
 NUMERIC = {"bool", "float16", "float32", "float64"} | {
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
 """Types of numbers that an array may have."""
+
+
+@cache
+def estimators() -> dict[str, type[BaseEstimator]]:
+    """Return the estimators that a model file can hold, by name: those this room exports, and a few others."""
+    room = import_module("kernelweave.estimators")
+    ours = [value for value in map(room.__dict__.get, room.__all__) if isinstance(value, type)]
+    return {cls.__name__: cls for cls in (*ours, *OTHERS)}
 
 
 class Writer:
@@ -91,14 +95,32 @@ class Writer:
             raise TypeError(f"A NumPy {value.dtype} cannot be kept in a model file.")
         return {"type": "scalar", "dtype": value.dtype.str, "value": value.item()}
 
+    def number_type(self, kind: type) -> Node:
+        """Return the node of a NumPy type of numbers."""
+        if not issubclass(kind, np.generic):
+            raise TypeError(f"The type {kind.__name__} cannot be kept in a model file.")
+        return {"type": "number_type", "name": np.dtype(kind).name}
+
     def estimator(self, model: BaseEstimator) -> Node:
         """Return the node of an estimator: its parameters and what it learned."""
         name = type(model).__name__
-        if ESTIMATORS.get(name) is not type(model):
-            raise TypeError(f"A {name} cannot be kept in a model file; known are {', '.join(ESTIMATORS)}.")
-        params = {key: value for key, value in model.get_params(deep=False).items() if key not in TRANSIENT}
+        if estimators().get(name) is not type(model):
+            raise TypeError(f"A {name} cannot be kept in a model file; known are {', '.join(estimators())}.")
         learned = {key: value for key, value in vars(model).items() if is_learned(key)}
-        return {"type": "estimator", "name": name, "parameters": self._each(params), "fitted": self._each(learned)}
+        return {"type": "estimator", "name": name, "parameters": self._params(model), "fitted": self._each(learned)}
+
+    def _params(self, model: BaseEstimator) -> dict[str, Node]:
+        """Return the parameters; what belongs to the process (callbacks, engines) is left to its default."""
+        defaults, kept = inspect.signature(type(model)).parameters, {}
+        for name, value in model.get_params(deep=False).items():
+            n_tensors = len(self.tensors)
+            try:
+                kept[name] = self.node(value)
+            except TypeError:
+                if defaults[name].default is inspect.Parameter.empty:
+                    raise
+                self.tensors = dict(list(self.tensors.items())[:n_tensors])
+        return kept
 
     def kernel(self, kernel: Kernel) -> Node:
         """Return the node of a kernel, also of one that holds data."""
@@ -138,6 +160,7 @@ def is_learned(name: str) -> bool:
 _WRITERS: list[tuple[Any, Callable[[Writer, Any], Node]]] = [
     (np.generic, Writer.scalar),
     (np.ndarray, Writer.array),
+    (type, Writer.number_type),
     (list, lambda w, v: [w.node(item) for item in v]),
     (tuple, lambda w, v: {"type": "tuple", "items": [w.node(item) for item in v]}),
     (dict, lambda w, v: {"type": "dict", "items": [[w.node(key), w.node(item)] for key, item in v.items()]}),
@@ -185,9 +208,15 @@ class Reader:
             raise ValueError(f"{dtype} is no type of number.")
         return dtype.type(node["value"])
 
+    def number_type(self, node: Node) -> type:
+        """Return a NumPy type of numbers."""
+        if node["name"] not in NUMERIC:
+            raise ValueError(f"{node['name']} is no type of number.")
+        return np.dtype(node["name"]).type
+
     def estimator(self, node: Node) -> BaseEstimator:
         """Return an estimator with its parameters and what it learned."""
-        cls = ESTIMATORS[node["name"]]
+        cls = estimators()[node["name"]]
         model = cls(**self._each(node["parameters"]))
         for key, value in self._each(node["fitted"]).items():
             if not is_learned(key):
@@ -230,6 +259,7 @@ _READERS: dict[str, Callable[[Reader, Node], Any]] = {
     "array": lambda r, n: r.tensors[n["tensor"]],
     "texts": Reader.texts,
     "scalar": Reader.scalar,
+    "number_type": Reader.number_type,
     "tuple": lambda r, n: tuple(r.value(n["items"])),
     "dict": lambda r, n: {r.value(key): r.value(item) for key, item in n["items"]},
     "slice": lambda r, n: slice(*r.value(n["items"])),
