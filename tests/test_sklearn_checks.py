@@ -15,6 +15,7 @@ import kernelweave as kw
         kw.KernelNovelty(),
         kw.MKLClassifier(),
         kw.MKLClassifier(norm=2.0, shared_weights=True),
+        kw.MKLClassifierCV(Cs=(1.0,), norms=(1.0,), cv=2),
         kw.MKLRegressor(),
         kw.MKLNovelty(),
     ]

@@ -2,6 +2,7 @@
 
 from kernelweave.estimators.classifier import KernelClassifier
 from kernelweave.estimators.mkl_classifier import MKLClassifier
+from kernelweave.estimators.mkl_cv import MKLClassifierCV
 from kernelweave.estimators.mkl_novelty import MKLNovelty
 from kernelweave.estimators.mkl_regressor import MKLRegressor
 from kernelweave.estimators.novelty import KernelNovelty
@@ -13,6 +14,7 @@ __all__ = [
     "KernelNovelty",
     "KernelRegressor",
     "MKLClassifier",
+    "MKLClassifierCV",
     "MKLNovelty",
     "MKLRegressor",
     "load",

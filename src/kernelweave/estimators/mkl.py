@@ -46,8 +46,8 @@ class MKLEstimator(KernelEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not self.norm >= 1:
-            raise ValueError(f"norm={self.norm!r} must be at least 1 (1 gives few kernels, infinity the plain sum).")
+        if not self._norm() >= 1:
+            raise ValueError(f"norm={self._norm()!r} must be at least 1 (1 gives few kernels, infinity the plain sum).")
 
     def _given_kernels(self, X: Any = None, weight: Array | None = None) -> list[Kernel]:
         if self.kernels is None:
@@ -116,7 +116,10 @@ class MKLEstimator(KernelEstimator):
         self._warn_alike(X)
 
     def _problem(self, operators: Any, targets: Array, cost: Array, intercept: str, total: float = 0.0) -> MKLProblem:
-        return MKLProblem(operators, self._loss(), targets, cost, LpBall(float(self.norm)), intercept, total)
+        return MKLProblem(operators, self._loss(), targets, cost, LpBall(self._norm()), intercept, total)
+
+    def _norm(self) -> float:
+        return float(self.norm)
 
     def _warn_alike(self, X: Any) -> None:
         """Warn where two kernels are so alike on the training rows that their weights are arbitrary."""

@@ -63,6 +63,14 @@ def product(operator: Operator, alpha: Array) -> Array:
 
 
 @runtime_checkable
+class Rounded(Protocol):
+    """Ability: values may be stored in single precision, but the kernel is at hand for products in double."""
+
+    def exact_product(self, alpha: Array) -> Array | None:
+        """Return ``K @ alpha`` computed afresh in double precision, or None where the stored values are double."""
+
+
+@runtime_checkable
 class OperatorSet(Protocol):
     """m kernels bound to the same n training rows."""
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, Kernel, count, take
-from kernelweave.operators.cross import CrossKernel, spans
+from kernelweave.operators.cross import CrossKernel, double_product, spans
 from kernelweave.operators.dense import SHARD, add_rows, gather
 
 TILE = 2048
@@ -67,6 +67,12 @@ class CachedColumns:
 
     def _add_shard(self, slots: Array, steps: Array, out: Array, shard: slice) -> None:
         add_rows(self._buffer, slots, steps, shard.start, shard.stop, out)
+
+    def exact_product(self, alpha: Array) -> Array | None:
+        """Return ``K @ alpha`` in double precision, or None where columns are stored so."""
+        if self._buffer.dtype == np.float64:
+            return None
+        return double_product(self.kernel, self.prepared, self.engine, alpha)
 
     def against(self, X: Any) -> CrossKernel:
         """Return the kernel between the rows of X and the training rows."""

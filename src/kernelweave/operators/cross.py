@@ -45,6 +45,14 @@ class CrossKernel:
         self.engine.map(fill, spans(self.m, NEW_ROWS))
 
 
+def double_product(kernel: Kernel, prepared: Any, engine: Engine, alpha: Array) -> Array:
+    """Return ``K @ alpha`` on training rows in double precision, from the kernel itself."""
+    out = np.zeros(len(alpha))
+    rows = np.flatnonzero(alpha)
+    CrossKernel(kernel, prepared, prepared, engine).add_to(out, rows, alpha[rows])
+    return out
+
+
 def spans(n: int, size: int) -> list[slice]:
     """Cut ``range(n)`` into slices of at most `size`."""
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]

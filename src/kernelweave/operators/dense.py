@@ -9,7 +9,7 @@ import numpy as np
 from kernelweave._numba import jit
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, Kernel, count, take
-from kernelweave.operators.cross import CrossKernel, spans
+from kernelweave.operators.cross import CrossKernel, double_product, spans
 
 TILE = 1024
 SHARD = 4096
@@ -56,6 +56,12 @@ class DenseGram(GramMatrix):
     def __init__(self, kernel: Kernel, prepared: Any, engine: Engine, dtype: type = np.float64):
         self.kernel, self.prepared = kernel, prepared
         super().__init__(symmetric(kernel, prepared, engine, dtype), engine)
+
+    def exact_product(self, alpha: Array) -> Array | None:
+        """Return ``K @ alpha`` in double precision, or None where the matrix is stored so."""
+        if self.gram.dtype == np.float64:
+            return None
+        return double_product(self.kernel, self.prepared, self.engine, alpha)
 
     def against(self, X: Any) -> CrossKernel:
         """Return the kernel between the rows of X and the training rows."""

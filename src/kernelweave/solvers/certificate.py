@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernelweave.operators.base import Rounded
 from kernelweave.solvers.problems import Array, Problem
 
 SMALLEST_SCALE = 1e-12
@@ -59,6 +60,10 @@ class Ledger:
         if dual is not None and (self.dual is None or dual.value > self.dual.value):
             self.dual = dual
 
+    def clear(self) -> None:
+        """Forget both points: better numbers are coming."""
+        self.primal = self.dual = None
+
     @property
     def gap(self) -> float:
         """Relative gap between the two points kept."""
@@ -80,6 +85,15 @@ def certify(
         ledger.offer(dual=DualPoint(alpha.copy(), problem.dual(alpha, energy)))
     b = best_intercept(problem, K_alpha, alpha) if guess is None else guess
     ledger.offer(primal=PrimalPoint(alpha.copy(), b, problem.primal(energy, K_alpha + b, b)))
+
+
+def afresh(problem: Problem, alpha: Array) -> Array | None:
+    """Return ``K alpha`` in double precision where the operator rounds, else None.
+
+    Rounded kernel values are good enough to find the optimum, not to prove it: with a large C their errors move both
+    objectives by more than a small gap.
+    """
+    return problem.operator.exact_product(alpha) if isinstance(problem.operator, Rounded) else None
 
 
 def best_intercept(problem: Problem, outputs: Array, alpha: Array) -> float:

@@ -3,11 +3,12 @@
 Minimises the primal of `problems.Problem` over ``f = K alpha + b``.  With g, h the first and second derivatives of
 the costs at f (h >= 0), the quadratic model of the costs leads to
 
-    alpha + h (K alpha + b) = h f - g,      sum alpha = e   (free intercept)
+    d + h (K d + d_b) = -(alpha + g),      sum (alpha + d) = e   (free intercept)
 
-and with S = sqrt(h) to the well-conditioned system ``(I + S K S) u = S f - g / S - b S 1``, ``alpha = S u``; rows
-without curvature have ``alpha = -g``.  It is solved by Cholesky for few rows, otherwise by conjugate gradients, which
-need nothing but products with K.  A backtracking search along the step makes it converge from anywhere.
+for the step d from alpha and d_b from b, and with S = sqrt(h) to the well-conditioned system
+``(I + S K S) u = -(alpha + g) / S - d_b S 1``, ``d = S u``; rows without curvature go to ``alpha = -g``.  It is solved
+by Cholesky for few rows, otherwise by conjugate gradients, which need nothing but products with K.  A backtracking
+search along the step makes it converge from anywhere.
 
 The dual point is ``alpha_i = -c_i loss'(f_i)``; with the best intercept for f it is feasible.
 """
@@ -18,7 +19,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from kernelweave.operators.base import Dense, product
-from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint, best_intercept
+from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint, afresh, best_intercept
 from kernelweave.solvers.certificate import certify as offer
 from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.problems import Array, Problem
@@ -55,27 +56,26 @@ class Newton:
         loss, y, cost = self.problem.loss, self.problem.y, self.problem.cost
         f = self.F + self.b
         g, h = cost * loss.derivative(f, y), cost * loss.curvature(f, y)
-        alpha, b = self._model_solution(f, g, h)
-        F = product(self.problem.operator, alpha)
-        self._search(alpha - self.alpha, F - self.F, b - self.b)
+        d_alpha, d_b = self._model_solution(g, h)
+        self._search(d_alpha, product(self.problem.operator, d_alpha), d_b)
 
-    def _model_solution(self, f: Array, g: Array, h: Array) -> tuple[Array, float]:
+    def _model_solution(self, g: Array, h: Array) -> tuple[Array, float]:
+        """Return the step to the solution of the quadratic model."""
+        missing = -(self.alpha + g)
         curved = np.flatnonzero(h > FLATTEST * max(h.max(initial=0.0), FLATTEST))
-        flat = -g.copy()
-        flat[curved] = 0.0
+        d = missing.copy()
+        d[curved] = 0.0
         S = np.sqrt(h[curved])
-        known = product(self.problem.operator, flat)[curved] + self.problem.shift * flat.sum()
-        right = S * (f[curved] - known) - g[curved] / S
+        known = product(self.problem.operator, d)[curved] + self.problem.shift * d.sum()
         solve = self._solver(curved, S)
-        u = solve(right)
-        b = 0.0
+        u = solve(missing[curved] / S - S * known)
+        d_b = 0.0
         if self.problem.free:
             w = solve(S)
-            b = (S @ u + flat.sum() - self.problem.total) / max(S @ w, FLATTEST)
-            u = u - b * w
-        alpha = flat
-        alpha[curved] = S * u
-        return alpha, float(alpha.sum()) if self.problem.intercept == "regularized" else b
+            d_b = (S @ u + d.sum() + self.alpha.sum() - self.problem.total) / max(S @ w, FLATTEST)
+            u = u - d_b * w
+        d[curved] = S * u
+        return d, float((self.alpha + d).sum()) - self.b if self.problem.intercept == "regularized" else d_b
 
     def _solver(self, rows: Array, S: Array):  # type: ignore[no-untyped-def]
         """Return a function that solves ``(I + S (K + shift) S) u = r`` on the given rows."""
@@ -113,16 +113,31 @@ class Newton:
         return self.problem.primal(float(alpha @ F), F + b, b)
 
     def certify(self, ledger: Ledger) -> dict[str, float]:
-        """Offer the iterate, and the dual point that its outputs point to."""
-        problem = self.problem
-        offer(problem, self.alpha, self.F, ledger, feasible=False)
-        b = best_intercept(problem, self.F, self.alpha)
-        low, high = problem.loss.dual_range(problem.y, problem.cost)
-        alpha = np.clip(-problem.cost * problem.loss.derivative(self.F + b, problem.y), low, high)
-        K_alpha = product(problem.operator, alpha)
-        ledger.offer(dual=DualPoint(alpha, problem.dual(alpha, float(alpha @ K_alpha))))
+        """Offer the iterate, and the dual point that its outputs point to; prove the last ones in double precision."""
+        alpha = self._dual_point()
+        self._offer(ledger, alpha, product(self.problem.operator, alpha))
+        if ledger.gap <= self.stop.tol and self.stop.polish:
+            outputs = afresh(self.problem, self.alpha)
+            if outputs is not None:
+                self.F = outputs
+                alpha = self._dual_point()
+                K_alpha = afresh(self.problem, alpha)
+                assert K_alpha is not None
+                ledger.clear()
+                self._offer(ledger, alpha, K_alpha)
         self.gap = max(ledger.gap, 0.0)
         return {}
+
+    def _dual_point(self) -> Array:
+        """Return the feasible alpha that the outputs point to."""
+        problem = self.problem
+        b = best_intercept(problem, self.F, self.alpha)
+        low, high = problem.loss.dual_range(problem.y, problem.cost)
+        return np.clip(-problem.cost * problem.loss.derivative(self.F + b, problem.y), low, high)
+
+    def _offer(self, ledger: Ledger, alpha: Array, K_alpha: Array) -> None:
+        offer(self.problem, self.alpha, self.F, ledger, feasible=False)
+        ledger.offer(dual=DualPoint(alpha, self.problem.dual(alpha, float(alpha @ K_alpha))))
 
     def fallback(self) -> PrimalPoint:
         """Return the current point."""

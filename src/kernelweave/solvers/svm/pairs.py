@@ -163,7 +163,7 @@ def _second(
 
 
 @jit_finite
-def _widest(up: float, gain: Array, fall: Array) -> float:
+def _widest(up: float, gain: Array, fall: Array) -> tuple[int, int, float]:
     """Return the variable, among those that may fall, that violates most together with the first, and by how much."""
     copies, n = gain.shape
     widest, copy, row = -np.inf, 0, 0
@@ -213,7 +213,7 @@ def _top(x: Array) -> float:
 
 
 @jit_finite
-def _top32(x: Array) -> float:
+def _top32(x: Array) -> np.float32:
     """The same in single precision."""
     n = len(x)
     a = b = c = d = e = f = g = h = np.float32(-np.inf)

@@ -99,6 +99,8 @@ class SMO(BoxSolver):
         super().certify(ledger)
         if self.optimal and ledger.gap > self.stop.tol:
             self.tolerance *= float(np.clip(SAFETY * self.stop.tol / ledger.gap, 0.1, 0.5))
+            self.now[:] = self.v
+            self.local_v, self.local_gain = self.now[:, self.rows], np.ascontiguousarray(self.gains()[:, self.rows])
         return {}
 
     def fallback(self) -> PrimalPoint:
