@@ -12,16 +12,20 @@ from kernelweave.interpret.scores import (
     confusion_at_precision,
     curves,
 )
+from kernelweave.interpret.weights import WeightStability, alike_kernels, weight_stability
 
 __all__ = [
     "Confusion",
     "Curves",
     "Interval",
+    "WeightStability",
     "accuracy",
+    "alike_kernels",
     "auprc",
     "auroc",
     "bootstrap_curves",
     "bootstrap_scores",
     "confusion_at_precision",
     "curves",
+    "weight_stability",
 ]
