@@ -19,6 +19,7 @@ from kernelweave.estimators.base import (
 from kernelweave.estimators.inputs import as_kernel, new_rows, training_rows
 from kernelweave.estimators.normalize import normalized
 from kernelweave.kernels import RBF, Kernel, Linear, Precomputed, reference
+from kernelweave.kernels.base import count
 from kernelweave.operators.cross_family import CrossFamily
 from kernelweave.operators.family import SharedSet, StoredSet
 from kernelweave.operators.mixture import Family
@@ -35,6 +36,8 @@ DEFAULT_FACTORS = (0.1, 1.0, 10.0)
 """Without kernels, a linear one and Gaussians of these multiples of the data's own scale are combined."""
 SAMPLE = 64
 """Rows on which kernels are compared with each other."""
+TINY = 1e-300
+"""Floor of the norm of a centred matrix: a constant kernel resembles none."""
 ALIKE = 0.9999
 """Correlation of two centred kernel matrices from which on their weights are arbitrary."""
 
@@ -165,28 +168,35 @@ class MKLEstimator(KernelEstimator):
         return tags
 
 
-def kernel_correlations(kernels: Sequence[Kernel], X: Any, rows: int = SAMPLE) -> Array:
-    """Return the correlation of every two kernels' centred matrices on a sample of rows, (m, m)."""
+def kernel_correlations(
+    kernels: Sequence[Kernel], X: Any, rows: int = SAMPLE, chosen: Array | slice = slice(None)
+) -> Array:
+    """Return the correlation of the chosen kernels' centred matrices on a sample of rows with everyone's, (chosen, m).
+
+    All are chosen unless told otherwise.
+    """
     n = X.shape[0]
     family = Family(kernels)
     prepared = family.prepare(X[np.unique(np.linspace(0, n - 1, min(n, rows)).astype(int))])
-    made: list[Array] = [np.empty(0)] * len(family.kernels)
+    made = np.empty((len(family.kernels), count(prepared), count(prepared)))
     for group in range(len(family.bases)):
         for k, values in family.finished(group, family.base_block(group, prepared, prepared, np.float64)):
-            values -= values.mean(axis=0)
-            values -= values.mean(axis=1, keepdims=True)
-            made[k] = values.ravel() / max(float(np.linalg.norm(values)), 1e-300)
-    stacked = np.stack(made)
-    return stacked @ stacked.T
+            made[k] = values
+    made -= made.mean(axis=1, keepdims=True)
+    made -= made.mean(axis=2, keepdims=True)
+    flat = made.reshape(len(made), -1)
+    flat /= np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), TINY)
+    return flat[chosen] @ flat.T
 
 
 def alike_pair(kernels: Sequence[Kernel], X: Any, weights: Array) -> tuple[int, int] | None:
     """Return the heaviest kernel that has a near copy, with that copy."""
     if any(isinstance(kernel, Precomputed) for kernel in kernels):
         return None
-    correlations = kernel_correlations(kernels, X)
-    np.fill_diagonal(correlations, 0.0)
-    for k in np.argsort(-weights, kind="stable"):
-        if weights[k] > 0 and correlations[k].max() > ALIKE:
-            return int(k), int(correlations[k].argmax())
+    used = np.flatnonzero(weights > 0)
+    used = used[np.argsort(-weights[used], kind="stable")]
+    for k, row in zip(used, kernel_correlations(kernels, X, chosen=used)):
+        row[k] = 0.0
+        if row.max() > ALIKE:
+            return int(k), int(row.argmax())
     return None

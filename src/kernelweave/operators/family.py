@@ -36,10 +36,15 @@ class StoredSet:
     def _fill(self, parts: list[Any], group: int, i: int, j: int) -> None:
         rows, columns = slice(i * TILE, (i + 1) * TILE), slice(j * TILE, (j + 1) * TILE)
         base = self.family.base_block(group, parts[i], parts[j], self.grams.dtype.type)
-        for k, values in self.family.finished(group, base):
-            self.grams[k, rows, columns] = values
+        for k in self.family.members[group]:
+            tile = self.grams[k, rows, columns]
+            tile[:] = base
+            # Finished where it is stored: fresh memory for each kernel would cost as much as its values.
+            values = self.family.finish(k, tile)
+            if values is not tile:
+                tile[:] = values
             if i != j:
-                self.grams[k, columns, rows] = values.T
+                self.grams[k, columns, rows] = tile.T
 
     def energies(self, alpha: Array) -> Array:
         """Return ``alpha' K_k alpha`` for every kernel, (m,)."""

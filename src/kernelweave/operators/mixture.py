@@ -22,11 +22,18 @@ class Family:
 
     def __init__(self, kernels: Sequence[Kernel]):
         self.kernels = list(kernels)
-        groups: dict[Kernel, list[int]] = {}
+        # Asked once: the answer costs more than the values of a small tile.
+        self.able = [isinstance(kernel, Elementwise) for kernel in self.kernels]
+        self.bases: list[Kernel] = []
+        self.members: list[list[int]] = []
+        groups: dict[tuple[type, str], int] = {}
         for k, kernel in enumerate(self.kernels):
-            groups.setdefault(kernel.base() if isinstance(kernel, Elementwise) else kernel, []).append(k)
-        self.bases = list(groups)
-        self.members = list(groups.values())
+            base = cast(Elementwise, kernel).base() if self.able[k] else kernel
+            group = groups.setdefault((type(base), repr(base)), len(groups))
+            if group == len(self.bases):
+                self.bases.append(base)
+                self.members.append([])
+            self.members[group].append(k)
 
     def prepare(self, X: Any) -> tuple[Any, ...]:
         """Return the prepared rows of every base."""
@@ -47,8 +54,7 @@ class Family:
 
     def finish(self, k: int, values: Array) -> Array:
         """Turn base values into those of kernel k, in place."""
-        kernel = self.kernels[k]
-        return cast(Elementwise, kernel).finish(values) if isinstance(kernel, Elementwise) else values
+        return cast(Elementwise, self.kernels[k]).finish(values) if self.able[k] else values
 
 
 class Mixture(Kernel):
