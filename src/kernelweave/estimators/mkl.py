@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from kernelweave.estimators.base import (
     KernelEstimator,
@@ -36,6 +37,8 @@ DEFAULT_FACTORS = (0.1, 1.0, 10.0)
 """Without kernels, a linear one and Gaussians of these multiples of the data's own scale are combined."""
 SAMPLE = 64
 """Rows on which kernels are compared with each other."""
+ONE_THREAD_UP_TO = 1000
+"""Rows up to which the small matrices of a solver take longer to divide among BLAS threads than to compute."""
 TINY = 1e-300
 """Floor of the norm of a centred matrix: a constant kernel resembles none."""
 ALIKE = 0.9999
@@ -98,8 +101,9 @@ class MKLEstimator(KernelEstimator):
         for i, problem in enumerate(problems):
             stopped = any(result.interrupted for result in results)
             self.solver_, solver = choose_mkl_solver(self.solver, problem, self.solver_params)
-            stop = Stop(self.tol, 1 if stopped else self.max_iter)
-            results.append(run(solver, problem, stop, monitor, None if starts is None else starts[i]))
+            stop, start = Stop(self.tol, 1 if stopped else self.max_iter), None if starts is None else starts[i]
+            with threadpool_limits(1 if problem.operators.n <= ONE_THREAD_UP_TO else None, user_api="blas"):
+                results.append(run(solver, problem, stop, monitor, start))
         return results
 
     def _keep_all(self, results: list[Result], X: Any) -> None:
@@ -186,7 +190,8 @@ def kernel_correlations(
     made -= made.mean(axis=2, keepdims=True)
     flat = made.reshape(len(made), -1)
     flat /= np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), TINY)
-    return flat[chosen] @ flat.T
+    with threadpool_limits(1, user_api="blas"):
+        return flat[chosen] @ flat.T
 
 
 def alike_pair(kernels: Sequence[Kernel], X: Any, weights: Array) -> tuple[int, int] | None:
