@@ -93,6 +93,12 @@ def weight_stability(
     alike : correlation from which on two kernels are reported as nearly the same
     random_state : seed
 
+    Notes
+    -----
+    A resample holds about 63 % of the rows, some of them several times, as if C were larger for these.  Its weights
+    may therefore lie to one side of those of the fit on all rows: read the width of an interval, and compare `mean`
+    with ``model.kernel_weights_``.
+
     Examples
     --------
     >>> import kernelweave as kw

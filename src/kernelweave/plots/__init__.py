@@ -1,5 +1,8 @@
 """Pictures of the numbers in `kernelweave.interpret`: displays that compute once and draw many times."""
 
+from kernelweave.plots.convergence import ConvergenceDisplay
 from kernelweave.plots.curves import CurvesDisplay
+from kernelweave.plots.weight_path import WeightPathDisplay
+from kernelweave.plots.weights import KernelWeightsDisplay
 
-__all__ = ["CurvesDisplay"]
+__all__ = ["ConvergenceDisplay", "CurvesDisplay", "KernelWeightsDisplay", "WeightPathDisplay"]
