@@ -23,6 +23,9 @@ class Serial:
 
     def map(self, fn: Callable[[T], R], parts: Iterable[T]) -> list[R]:
         """Return ``[fn(part) for part in parts]``."""
+        parts = list(parts)
+        if len(parts) < 2:
+            return [fn(part) for part in parts]
         with _blas().limit(limits=1, user_api="blas"):
             return [fn(part) for part in parts]
 
@@ -40,9 +43,9 @@ class Threads:
     def map(self, fn: Callable[[T], R], parts: Iterable[T]) -> list[R]:
         """Return ``[fn(part) for part in parts]``; a single part stays in the calling thread."""
         parts = list(parts)
+        if len(parts) < 2:
+            return [fn(part) for part in parts]
         with _blas().limit(limits=1, user_api="blas"):
-            if len(parts) < 2:
-                return [fn(part) for part in parts]
             return list(_pool(self.workers, os.getpid()).map(fn, parts))
 
     def put(self, obj: Any) -> Any:

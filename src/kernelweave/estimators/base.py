@@ -33,13 +33,15 @@ INTERCEPTS = {True: "free", "regularized": "regularized", False: "none"}
 class Certificate:
     """A feasible dual point for each output, with the intercepts: enough to recompute the gap.
 
-    alpha (outputs, n); intercept (outputs,); primal and dual objectives (outputs,).
+    alpha (outputs, n); intercept (outputs,); primal and dual objectives, one for each problem that was solved;
+    beta, the kernel weights of each problem, (problems, m), or None with one kernel.
     """
 
     alpha: Array
     intercept: Array
     primal: Array
     dual: Array
+    beta: Array | None = None
 
 
 class KernelEstimator(BaseEstimator):
@@ -133,10 +135,13 @@ def keep_certificate(estimator: Any, results: list[Result]) -> None:
     primal = np.array([result.primal.value for result in results])
     duals = [result.dual for result in results]
     dual = np.array([-np.inf if point is None else point.value for point in duals])
-    alpha = np.stack([r.primal.alpha if point is None else point.alpha for r, point in zip(results, duals)])
+    alpha = np.concatenate([np.atleast_2d((point or r.primal).alpha) for r, point in zip(results, duals)])
+    intercept = np.concatenate([np.atleast_1d(r.primal.intercept) for r in results])
+    weights = [r.primal.beta for r in results]
+    beta = None if weights[0] is None else np.stack([np.asarray(weight) for weight in weights])
     estimator.objective_, estimator.dual_objective_ = float(primal.sum()), float(dual.sum())
-    estimator.duality_gap_ = float(max(result.gap for result in results))
-    estimator.certificate_ = Certificate(alpha, np.array([r.primal.intercept for r in results]), primal, dual)
+    estimator.duality_gap_ = max(0.0, *(float(result.gap) for result in results))
+    estimator.certificate_ = Certificate(alpha, intercept, primal, dual, beta)
     estimator.converged_ = all(result.converged for result in results)
 
 

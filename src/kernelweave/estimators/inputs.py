@@ -40,7 +40,7 @@ def training_rows(estimator: Any, X: Any, kernels: Iterable[Kernel]) -> Any:
         estimator._alphabets = _alphabets(X)
         return X
     estimator._alphabets = None
-    return validate_data(estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    return _checked_table(estimator, X)
 
 
 def new_rows(estimator: Any, X: Any, kernels: Iterable[Kernel]) -> Any:
@@ -50,7 +50,7 @@ def new_rows(estimator: Any, X: Any, kernels: Iterable[Kernel]) -> Any:
     if trained is None:
         if isinstance(X, Sequences | Views):
             raise TypeError(f"This model was trained on a table of numbers, but got {type(X).__name__}.")
-        return validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        return _checked_table(estimator, X, reset=False)
     given = _alphabets(X) if isinstance(X, Sequences | Views) else None
     for name, alphabet in trained.items():
         where = f"view {name!r}" if name else "input"
@@ -170,6 +170,24 @@ def _finite_view(name: str, block: Any) -> Any:
         row = 0 if sparse.issparse(block) else int(np.argwhere(~np.isfinite(block))[0][0])
         raise ValueError(f"The view {name!r} contains NaN or infinity (first in row {row}).")
     return block
+
+
+def _checked_table(estimator: Any, X: Any, **options: Any) -> Any:
+    """Return a checked table; a value that is not finite is named by its place."""
+    X = validate_data(
+        estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, **options
+    )
+    bad = ~np.isfinite(X.data if sparse.issparse(X) else X)
+    if bad.any():
+        row, column = _place(X, bad) if sparse.issparse(X) else np.argwhere(bad)[0]
+        raise ValueError(f"X contains NaN or infinity (inf): row {row}, column {column} is {X[row, column]}.")
+    return X
+
+
+def _place(X: Any, bad: Array) -> tuple[int, int]:
+    """Return row and column of the first bad stored value of a CSR matrix."""
+    first = int(bad.argmax())
+    return int(np.searchsorted(X.indptr, first, side="right") - 1), int(X.indices[first])
 
 
 def _need_rows(n: int) -> None:

@@ -5,6 +5,7 @@ A description is plain data (JSON), and building from one only calls the classes
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 import numpy as np
@@ -50,13 +51,16 @@ def parse(spec: str) -> Kernel:
 
     Parameters
     ----------
-    spec : a name, then optionally a colon and parameters separated by commas, by position or as name=value
+    spec : a name, then optionally a colon and parameters separated by commas, by position or as name=value; or a
+        kernel as it prints, such as "WeightedDegree(20)"
 
     Examples
     --------
     >>> parse("rbf:width=2"), parse("poly:3"), parse("spectrum:6,cumulative=true")
     (RBF(width=2), Polynomial(), Spectrum(6, cumulative=True))
     """
+    if spec.strip().endswith(")"):
+        return _parse_call(spec.strip())
     name, _, rest = spec.strip().partition(":")
     cls = SPOKEN.get(name.strip().lower())
     if cls is None:
@@ -74,6 +78,26 @@ def parse(spec: str) -> Kernel:
         return cls(**params)
     except TypeError:
         raise ValueError(f"Kernel {spec!r} lacks a parameter; {name} has {_listed(known)}.") from None
+
+
+def _parse_call(spec: str) -> Kernel:
+    """Read a kernel as it prints: calls of known kernels with literal arguments, nothing else."""
+    try:
+        made = _from_node(ast.parse(spec, mode="eval").body)
+    except (SyntaxError, TypeError, ValueError):
+        made = None
+    if not isinstance(made, Kernel):
+        raise ValueError(f"{spec!r} is not a kernel; write it as it prints, such as 'RBF(width=2.0)'.")
+    return made
+
+
+def _from_node(node: ast.expr) -> Any:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in KERNELS:
+        keywords = {str(keyword.arg): _from_node(keyword.value) for keyword in node.keywords}
+        return KERNELS[node.func.id](*map(_from_node, node.args), **keywords)
+    if isinstance(node, ast.List):
+        return [_from_node(item) for item in node.elts]
+    return ast.literal_eval(node)
 
 
 def _listed(names: list[str]) -> str:

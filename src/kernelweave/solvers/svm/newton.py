@@ -30,8 +30,10 @@ FLATTEST = 1e-12
 """Curvature, relative to the largest, below which a row counts as flat."""
 SUFFICIENT = 1e-4
 """Share of the predicted decrease that a step must reach (Armijo)."""
-FORCING = 0.1
+FORCING = 0.01
 """Conjugate gradients go this far below the square root of the current relative gap."""
+SHORT = 0.1
+"""After a step shorter than this, conjugate gradients go ten times further: the direction was too rough."""
 
 
 class Newton:
@@ -47,7 +49,7 @@ class Newton:
         self.alpha = np.zeros(problem.operator.n) if start is None else np.array(start, dtype=float)
         self.F = product(problem.operator, self.alpha)
         self.b = best_intercept(problem, self.F, self.alpha)
-        self.gap = 1.0
+        self.gap, self.forcing, self.proving = 1.0, FORCING, False
         few = problem.operator.n <= DIRECT_UP_TO
         self.gram = problem.operator.gram.astype(float) if few and isinstance(problem.operator, Dense) else None
 
@@ -57,7 +59,8 @@ class Newton:
         f = self.F + self.b
         g, h = cost * loss.derivative(f, y), cost * loss.curvature(f, y)
         d_alpha, d_b = self._model_solution(g, h)
-        self._search(d_alpha, product(self.problem.operator, d_alpha), d_b)
+        if self._search(d_alpha, product(self.problem.operator, d_alpha), d_b) < SHORT:
+            self.forcing = max(SHORT * self.forcing, FLATTEST)
 
     def _model_solution(self, g: Array, h: Array) -> tuple[Array, float]:
         """Return the step to the solution of the quadratic model."""
@@ -91,10 +94,10 @@ class Newton:
             self.problem.operator.add_to(out, rows, step)
             return u + S * (out[rows] + shift * step.sum())
 
-        return lambda r: conjugate_gradients(times, r, FORCING * min(1.0, self.gap) ** 0.5 * 0.1)
+        return lambda r: conjugate_gradients(times, r, self.forcing * min(1.0, self.gap) ** 0.5)
 
-    def _search(self, d_alpha: Array, d_F: Array, d_b: float) -> None:
-        """Halve the step until the primal objective falls as predicted."""
+    def _search(self, d_alpha: Array, d_F: Array, d_b: float) -> float:
+        """Halve the step until the primal objective falls as predicted; return the length taken."""
         problem = self.problem
         here = self._value(self.alpha, self.F, self.b)
         g = problem.cost * problem.loss.derivative(self.F + self.b, problem.y)
@@ -106,27 +109,31 @@ class Newton:
             alpha, F, b = self.alpha + t * d_alpha, self.F + t * d_F, self.b + t * d_b
             if self._value(alpha, F, b) <= here + SUFFICIENT * t * min(slope, 0.0) + FLATTEST * abs(here):
                 self.alpha, self.F, self.b = alpha, F, b
-                return
+                return t
             t *= 0.5
+        return 0.0
 
     def _value(self, alpha: Array, F: Array, b: float) -> float:
         return self.problem.primal(float(alpha @ F), F + b, b)
 
     def certify(self, ledger: Ledger) -> dict[str, float]:
-        """Offer the iterate, and the dual point that its outputs point to; prove the last ones in double precision."""
-        alpha = self._dual_point()
-        self._offer(ledger, alpha, product(self.problem.operator, alpha))
+        """Offer the iterate and the dual point that its outputs point to; from the goal on, in double precision."""
+        self._offer(ledger)
         if ledger.gap <= self.stop.tol and self.stop.polish:
             outputs = afresh(self.problem, self.alpha)
             if outputs is not None:
-                self.F = outputs
-                alpha = self._dual_point()
-                K_alpha = afresh(self.problem, alpha)
-                assert K_alpha is not None
+                self.F, self.proving = outputs, True
                 ledger.clear()
-                self._offer(ledger, alpha, K_alpha)
+                self._offer(ledger)
         self.gap = max(ledger.gap, 0.0)
         return {}
+
+    def _offer(self, ledger: Ledger) -> None:
+        offer(self.problem, self.alpha, self.F, ledger, feasible=False)
+        alpha = self._dual_point()
+        K_alpha = afresh(self.problem, alpha) if self.proving else None
+        energy = float(alpha @ (product(self.problem.operator, alpha) if K_alpha is None else K_alpha))
+        ledger.offer(dual=DualPoint(alpha, self.problem.dual(alpha, energy)))
 
     def _dual_point(self) -> Array:
         """Return the feasible alpha that the outputs point to."""
@@ -134,10 +141,6 @@ class Newton:
         b = best_intercept(problem, self.F, self.alpha)
         low, high = problem.loss.dual_range(problem.y, problem.cost)
         return np.clip(-problem.cost * problem.loss.derivative(self.F + b, problem.y), low, high)
-
-    def _offer(self, ledger: Ledger, alpha: Array, K_alpha: Array) -> None:
-        offer(self.problem, self.alpha, self.F, ledger, feasible=False)
-        ledger.offer(dual=DualPoint(alpha, self.problem.dual(alpha, float(alpha @ K_alpha))))
 
     def fallback(self) -> PrimalPoint:
         """Return the current point."""

@@ -23,6 +23,8 @@ BURST = 0.25
 """Steps between two looks at which rows are settled: at least so many, and this fraction of the active variables."""
 SHRINK_BELOW = 0.8
 """The active rows are copied together when fewer than this fraction would remain."""
+LONGEST_UNSEEN = 20
+"""Bursts on few rows after which all outputs are brought up to date for a certificate, so that progress is seen."""
 SAFETY = 0.7
 """The next tolerance aims this far below the gap that is asked for."""
 
@@ -39,7 +41,7 @@ class SMO(BoxSolver):
         super().init(problem, start, stop)
         self.gram = np.ascontiguousarray(problem.operator.gram)
         self.tolerance = FIRST_TOLERANCE * self.violation(self.gains())
-        self.now = self.v.copy()
+        self.now, self.unseen = self.v.copy(), 0
         self._activate(np.arange(problem.operator.n), self.gains())
 
     def step(self) -> None:
@@ -47,7 +49,9 @@ class SMO(BoxSolver):
         burst = max(FEWEST_STEPS, int(BURST * self.local_gain.size))
         violation = self.solve_inner(self.K, self.rows, self.local_v, self.local_gain, self.tolerance, burst)
         self.now[:, self.rows] = self.local_v
-        self.current = violation <= self.tolerance or len(self.rows) == self.problem.operator.n
+        everything = len(self.rows) == self.problem.operator.n
+        self.current = violation <= self.tolerance or everything or self.unseen >= LONGEST_UNSEEN
+        self.unseen = 0 if self.current else self.unseen + 1
         self.optimal = False
         if self.current:
             self._update_all()
