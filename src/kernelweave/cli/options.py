@@ -47,12 +47,21 @@ Duplicates = Annotated[
 ]
 
 Kernel = Annotated[
-    str | None,
+    list[str] | None,
     option(
         LEARN,
         "rbf, rbf:0.5, rbf:width=2, poly:3, linear, laplacian, wd:20, spectrum:6, precomputed, ...; "
-        "chosen by the kind of data if not given.",
+        "chosen by the kind of data if not given. Given several times, one weight is learned for each kernel.",
         metavar="KERNEL",
+    ),
+]
+Norm = Annotated[
+    float | None,
+    option(
+        LEARN,
+        "Norm of the kernel weights: 1 chooses few kernels (default), 2 spreads the weight; with several views, "
+        "one weight is learned for each view.",
+        metavar="P",
     ),
 ]
 Task = Annotated[

@@ -12,7 +12,8 @@ from kernelweave.cli.show import Output, ProgressLine, heard, size_of
 if TYPE_CHECKING:
     from kernelweave.io import Dataset
 
-ESTIMATORS = {"classify": "KernelClassifier", "regress": "KernelRegressor", "novelty": "KernelNovelty"}
+ESTIMATORS = {"classify": "Classifier", "regress": "Regressor", "novelty": "Novelty"}
+"""What follows Kernel (one kernel) or MKL (several, one weight each) in the name of the estimator of a task."""
 UNEVEN = 100.0
 """Columns whose spreads differ by more than this factor are worth a note."""
 
@@ -21,6 +22,7 @@ def train(
     data: o.Rows,
     out: o.ModelOut,
     kernel: o.Kernel = None,
+    norm: o.Norm = None,
     task: o.Task = "classify",
     C: o.Cost = None,
     loss: o.Loss = None,
@@ -55,6 +57,7 @@ def train(
       kernelweave train table.csv --label outcome --standardize -C 10 --out t.kw
       kernelweave train prices.csv --label price --task regress --out prices.kw
       kernelweave train normal.csv --task novelty --nu 0.05 --out normal.kw
+      kernelweave train sites.tsv --kernel wd:20 --kernel spectrum:6 --out s.kw
 
     Ctrl-C ends the training early and saves the best model so far.
     The certificate tells how far, at most, its objective is from the best one possible.
@@ -67,9 +70,10 @@ def train(
     check_writable(out)
     learning = {"C": C, "loss": loss, "epsilon": epsilon, "nu": nu, "class_weight": class_weight}
     effort = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit, "n_jobs": jobs}
-    model = _estimator(task, {**learning, **effort})
+    many = norm is not None or len(kernel or ()) > 1
+    model = _estimator(task, many, {**learning, **effort, "norm": norm})
     reading = o.Reading(format, alphabet, unknown, duplicates, label, id, text, labels, negative)
-    asked = None if kernel is None else parse(kernel)
+    asked = [parse(text) for text in kernel or ()]
     rows = read_rows(data, reading)
     _refuse_overwriting(out, [data, labels, negative])
     y = _targets(rows, data, task, label)
@@ -81,11 +85,11 @@ def train(
     _report(whole, model, out, y, task, seconds, warned, say)
 
 
-def _estimator(task: str, given: dict[str, Any]) -> Any:
-    """Return the estimator of a task with the parameters that were given."""
+def _estimator(task: str, many: bool, given: dict[str, Any]) -> Any:
+    """Return the estimator of a task, for one kernel or many, with the parameters that were given."""
     import kernelweave.estimators as estimators
 
-    model = getattr(estimators, ESTIMATORS[task])()
+    model = getattr(estimators, ("MKL" if many else "Kernel") + ESTIMATORS[task])()
     known = model.get_params()
     for name, value in given.items():
         if value is None:
@@ -137,23 +141,26 @@ def _counts_text(y: Any, task: str) -> str:
     return f"; labels: {shown}" + (f" and {len(counts) - 8} more" if len(counts) > 8 else "")
 
 
-def _choose_kernel(model: Any, X: Any, asked: Any, normalize: str | None, say: Output) -> None:
-    """Set the kernel and its scaling: those that were asked for, else what suits the data; say which."""
+def _choose_kernel(model: Any, X: Any, asked: list[Any], normalize: str | None, say: Output) -> None:
+    """Set the kernel or kernels and their scaling: those asked for, else what suits the data; say which."""
     from kernelweave.data import Sequences, Views
     from kernelweave.kernels import RBF, Sum
 
-    if asked is not None:
-        kernel, why = asked, "as asked"
+    many = "kernels" in model.get_params(deep=False)
+    if asked:
+        kernels, why = asked, "as asked"
     elif isinstance(X, Sequences):
         kernel, why = _string_kernel(X)
+        kernels = [kernel]
     else:
-        kernel, why = RBF(gamma="scale"), "the usual one for tables; width from the variance of the columns"
+        kernels, why = [RBF(gamma="scale")], "the usual one for tables; width from the variance of the columns"
     if isinstance(X, Views):
-        kernel, why = Sum([kernel.on(name) for name in X.names]), f"{why}, added over the views"
-    usual = "cosine" if isinstance(X, Sequences) else "none"
-    scaling = normalize or usual
-    model.set_params(kernel=kernel, normalize=None if scaling == "none" else scaling)
-    say.note("kernel", f"{kernel!r}, {why}; normalized: {scaling}")
+        kernels = [kernel.on(name) for kernel in kernels for name in X.names]
+        kernels, why = (kernels, f"{why}, on each view") if many else ([Sum(kernels)], f"{why}, added over the views")
+    scaling = normalize or ("cosine" if isinstance(X, Sequences) else "trace" if many else "none")
+    model.set_params(**{"kernels": kernels} if many else {"kernel": kernels[0]})
+    model.set_params(normalize=None if scaling == "none" else scaling)
+    say.note("kernels" if many else "kernel", f"{', '.join(map(repr, kernels))}, {why}; normalized: {scaling}")
 
 
 def _string_kernel(X: Any) -> tuple[Any, str]:
@@ -174,7 +181,7 @@ def _with_scaler(model: Any, X: Any, standardize: bool, say: Output) -> Any:
 
     if not standardize:
         ratio = 1.0 if isinstance(X, Sequences | Views) or hasattr(X, "tocsr") else _scale_ratio(X)
-        if ratio > UNEVEN and model.kernel != Precomputed():
+        if ratio > UNEVEN and getattr(model, "kernel", None) != Precomputed():
             say.note("note", f"the columns differ in scale by a factor of {ratio:.0f}; --standardize makes them alike")
         return model
     if isinstance(X, Sequences | Views):
@@ -194,7 +201,7 @@ def _scale_ratio(X: Any) -> float:
 
 def _fit(whole: Any, model: Any, X: Any, y: Any, say: Output) -> tuple[float, list[str]]:
     """Fit with a progress line; return seconds and warnings."""
-    parts = [] if y is None else list(_counts(y)) if type(model).__name__ == ESTIMATORS["classify"] else []
+    parts = [] if y is None else list(_counts(y)) if hasattr(model, "class_weight") else []
     began = time.perf_counter()
     with heard() as warned, ProgressLine(say.quiet, parts if len(parts) > 2 else []) as line:
         model.set_params(callbacks=(line,))
