@@ -7,7 +7,7 @@ from kernelweave.data.sequences import Sequences
 from kernelweave.engines import Serial, Threads
 from kernelweave.kernels import RBF, Polynomial, Precomputed, WeightedDegree
 from kernelweave.operators import CachedColumns, CrossKernel, DenseGram, Operator, cached, cross, dense, product
-from kernelweave.operators.base import Cross, Dense
+from kernelweave.operators.base import Cross, Dense, Rounded
 
 rng = np.random.default_rng(0)
 N, M = 53, 17
@@ -109,6 +109,16 @@ def test_product_reads_only_what_counts(case):
     got = product(operator, alpha)
     assert getattr(operator, "computed", 0) - before <= np.count_nonzero(alpha)
     close(operator, got, K @ alpha)
+
+
+def test_exact_product_is_double_whatever_is_stored(case):
+    operator, K, _, _ = case
+    alpha = np.where(np.arange(N) % 3 == 0, rng.normal(size=N), 0.0)
+    exact = operator.exact_product(alpha)
+    assert isinstance(operator, Rounded)
+    assert (exact is None) == (operator.columns(ROWS[:1]).dtype == np.float64)
+    if exact is not None:
+        np.testing.assert_allclose(exact, K @ alpha, rtol=1e-12, atol=1e-12)
 
 
 def test_against_new_rows(case):
