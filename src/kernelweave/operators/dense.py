@@ -16,6 +16,9 @@ SHARD = 4096
 GATHER = 256
 """Rows of a tile while building, of a shard while adding columns, of a part while gathering: by data size only."""
 
+SQUARE = 32
+"""Side of the squares in which a tile is transposed: few enough rows for the cache to hold them all."""
+
 
 class GramMatrix:
     """A symmetric matrix in memory as an operator."""
@@ -80,10 +83,21 @@ def symmetric(kernel: Kernel, prepared: Any, engine: Engine, dtype: type) -> Arr
         tile = kernel.block(parts[i], parts[j], dtype)
         gram[cuts[i], cuts[j]] = tile
         if i != j:
-            gram[cuts[j], cuts[i]] = tile.T
+            mirror(tile, gram[cuts[j], cuts[i]])
 
     engine.map(fill, [(i, j) for i in range(len(cuts)) for j in range(i, len(cuts))])
     return gram
+
+
+@jit
+def mirror(tile: Array, out: Array) -> None:
+    """Write the transpose, square by square, so that both sides stay in the first-level cache."""
+    n, m = tile.shape
+    for top in range(0, n, SQUARE):
+        for left in range(0, m, SQUARE):
+            for i in range(top, min(top + SQUARE, n)):
+                for j in range(left, min(left + SQUARE, m)):
+                    out[j, i] = tile[i, j]
 
 
 @jit
