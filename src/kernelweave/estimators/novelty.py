@@ -29,6 +29,7 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
 
     The other parameters and the fitted attributes are those of `KernelClassifier`; ``intercept_`` and ``offset_``
     are -rho and rho.
+    ``normalize="variance"`` only scales: seen from the centre of the rows, no level would part them from it.
 
     Examples
     --------
