@@ -13,6 +13,7 @@ from kernelweave.operators.family import SharedSet, StoredSet
 from kernelweave.operators.memory import memory_budget, show_bytes
 from kernelweave.operators.mixture import Family
 from kernelweave.operators.planner import DOUBLE_UP_TO, FEWEST_COLUMNS, FINE_TOLERANCE, Plan
+from kernelweave.operators.rank_one import RankOneSet, rank_one_vectors
 
 STORE_UP_TO = 1.5e9
 """Beyond this, reading stored matrices costs as much as making kernel values from shared base numbers."""
@@ -54,13 +55,28 @@ def plan_family(n: int, m: int, groups: int, limit: float | str | None = "auto",
     return Plan("cached", np.float32, columns, columns * 4 * n, reason)
 
 
+def plan_rank_one(n: int, m: int, limit: float | str | None = "auto") -> Plan | None:
+    """Return the plan for m kernels of rank one on n rows, or None where even their vectors do not fit."""
+    budget, vectors, gram = memory_budget(limit), 8 * n * m, 8 * n * n
+    if vectors > budget:
+        return None
+    sums = "their weighted sum as a matrix" if vectors + gram <= budget else "columns of their weighted sum on demand"
+    size = vectors + gram if vectors + gram <= budget else vectors
+    reason = f"{m} kernels of rank one are one vector each, {show_bytes(vectors)}, and {sums}"
+    return Plan("rank_one", np.float64, n if size > vectors else 0, size, reason)
+
+
 def bind_family(
     kernels: Sequence[Kernel], X: Any, engine: Engine, limit: float | str | None = "auto", tol: float = 1e-3
-) -> tuple[StoredSet | SharedSet, Plan]:
-    """Bind kernels to training rows in the representation that fits the memory limit; return it with its plan."""
+) -> tuple[Any, Plan]:
+    """Bind kernels to training rows in the representation that fits the memory limit; return the set with its plan."""
     family = Family(kernels)
     prepared = family.prepare(X)
     n = count(prepared)
+    simple = plan_rank_one(n, len(family.kernels), limit)
+    vectors = None if simple is None else rank_one_vectors(family, prepared, n)
+    if simple is not None and vectors is not None:
+        return RankOneSet(vectors, engine, stored=simple.columns > 0), simple
     chosen = plan_family(n, len(family.kernels), len(family.bases), limit, tol)
     if chosen.kind == "stored":
         return StoredSet(family, prepared, n, engine, chosen.dtype), chosen
