@@ -39,8 +39,8 @@ def fit(frequencies: tuple[float, ...], shape: dict[str, Any], widths: tuple[flo
     run = timed(lambda: model.fit(X, y))
     weights = dict(zip((f"width {w:g}" for w in widths), model.kernel_weights_.round(4).tolist()))
     error = float(np.sqrt(np.mean((model.predict(X_test) - y_test) ** 2)))
-    row = {"frequency": float(f"{frequencies[0]:.3g}"), **weights, "test_rmse": round(error, 4), "gap": model.duality_gap_}
-    return model, row | {"seconds": round(run.wall, 2)}
+    row = {"frequency": float(f"{frequencies[0]:.3g}"), **weights, "test_rmse": round(error, 4)}
+    return model, row | {"gap": model.duality_gap_, "seconds": round(run.wall, 2)}
 
 
 def draw(models: list[Any], rows: list[Row], widths: tuple[float, ...], wave: Any, parameter: str) -> Any:
