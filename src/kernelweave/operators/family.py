@@ -16,11 +16,13 @@ from kernelweave.kernels.base import Array, take
 from kernelweave.operators.base import Operator
 from kernelweave.operators.cached import CachedColumns
 from kernelweave.operators.cross import spans
-from kernelweave.operators.dense import GramMatrix, add_rows, gather
-from kernelweave.operators.mixture import Family, Mixture
+from kernelweave.operators.dense import GramMatrix, add_rows, gather, mirror
+from kernelweave.operators.mixture import STRIP, Family, Mixture
 
 TILE = 1024
 """Rows of a tile; tiles and kernels are what runs in parallel."""
+PART = 2_000_000
+"""Kernel values that one part reads, in up to eight matrices."""
 
 
 class StoredSet:
@@ -30,6 +32,7 @@ class StoredSet:
         self.family, self.engine, self.n, self.m = family, engine, n, len(family.kernels)
         self.grams: Array = np.empty((self.m, n, n), dtype)
         self.dtype = np.float64 if n * n * 8 <= DOUBLE_SUM else dtype
+        self.parts = spans(self.m, max(1, min(8, PART // (n * n))))
         parts = [take(prepared, cut) for cut in spans(n, TILE)]
         engine.map(lambda job: self._fill(parts, *job), _jobs(len(family.bases), len(parts)))
 
@@ -44,13 +47,19 @@ class StoredSet:
             if values is not tile:
                 tile[:] = values
             if i != j:
-                self.grams[k, columns, rows] = tile.T
+                mirror(tile, self.grams[k, columns, rows])
 
     def energies(self, alpha: Array) -> Array:
         """Return ``alpha' K_k alpha`` for every kernel, (m,)."""
         support, out = np.flatnonzero(alpha), np.empty(self.m)
-        self.engine.map(lambda part: _energies(self.grams[part], support, alpha, out[part]), spans(self.m, 8))
+        self.engine.map(lambda part: _energies(self.grams[part], support, alpha, out[part]), self.parts)
         return out
+
+    def each_inside(self, rows: Array, steps: Array) -> Array:
+        """Return ``K_k[rows][:, rows] @ steps`` for every kernel, (m, len(rows))."""
+        out = np.zeros((self.m, self.n))
+        self.each_add_to(out, rows, steps)
+        return out[:, rows]
 
     def each_add_to(self, out: Array, rows: Array, steps: Array) -> None:
         """Add ``K_k[:, rows] @ steps`` to ``out[k]`` for every kernel."""
@@ -59,7 +68,7 @@ class StoredSet:
             for k in range(part.start, part.stop):
                 add_rows(self.grams[k], rows, steps, 0, self.n, out[k])
 
-        self.engine.map(fill, spans(self.m, 8))
+        self.engine.map(fill, self.parts)
 
     def combined(self, weights: Array) -> Operator:
         """Return ``sum_k weights[k] K_k`` as an operator."""
@@ -103,45 +112,60 @@ class SharedSet:
         assert self.bases is not None
         group, i, j = job
         rows, columns = slice(i * TILE, (i + 1) * TILE), slice(j * TILE, (j + 1) * TILE)
-        left = take(self.prepared, rows)
-        tile = self.family.base_block(group, left, left if i == j else take(self.prepared, columns), np.float32)
+        left = take(self.prepared[group], rows)
+        right = left if i == j else take(self.prepared[group], columns)
+        tile = self.family.bases[group].block(left, right, np.float32)
         self.bases[group, rows, columns] = tile
         if i != j:
-            self.bases[group, columns, rows] = tile.T
+            mirror(tile, self.bases[group, columns, rows])
 
-    def _base(self, group: int, rows: Array, columns: Array) -> Array:
-        """Return base values of one group, float32, as a new array."""
-        if self.bases is not None:
-            out = np.empty((len(rows), len(columns)), np.float32)
-            gather(self.bases[group], rows, columns, out)
-            return out
-        left = take(self.prepared, rows)
-        same = rows is columns or (len(rows) == len(columns) and np.array_equal(rows, columns))
-        return self.family.base_block(group, left, left if same else take(self.prepared, columns), np.float32)
+    def _base(self, group: int, rows: Array | slice, columns: Array | slice) -> Array:
+        """Return base values of one group, float32, not to be written to."""
+        if self.bases is None:
+            left = take(self.prepared[group], rows)
+            right = left if rows is columns else take(self.prepared[group], columns)
+            return self.family.bases[group].block(left, right, np.float32)
+        if isinstance(rows, slice) or isinstance(columns, slice):
+            return self.bases[group, rows, columns]
+        out = np.empty((len(rows), len(columns)), np.float32)
+        gather(self.bases[group], rows, columns, out)
+        return out
 
     def energies(self, alpha: Array) -> Array:
         """Return ``alpha' K_k alpha`` for every kernel, (m,), from the support rows only."""
         support = np.flatnonzero(alpha)
-        cuts = [support[s] for s in spans(len(support), TILE)]
+        return self.each_inside(support, alpha[support]) @ alpha[support]
 
-        def part(job: tuple[int, int, int]) -> Array:
+    def each_inside(self, rows: Array, steps: Array) -> Array:
+        """Return ``K_k[rows][:, rows] @ steps`` for every kernel, (m, len(rows)): each pair of rows is made once."""
+        spots = spans(len(rows), TILE)
+        cuts = [rows[s] for s in spots]
+
+        def part(job: tuple[int, int, int]) -> tuple[Array, Array]:
             group, i, j = job
-            out = np.zeros(self.m)
-            twice = 1.0 if i == j else 2.0
-            for k, values in self.family.finished(group, self._base(group, cuts[i], cuts[j])):
-                out[k] = twice * (alpha[cuts[i]] @ (values @ alpha[cuts[j]]))
-            return out
+            members = {k: place for place, k in enumerate(self.family.members[group])}
+            down, along = np.zeros((len(members), len(cuts[j]))), np.zeros((len(members), len(cuts[i])))
+            for k, s, values in self.family.strips(group, self._base(group, cuts[i], cuts[j])):
+                _both_ways(values, steps[spots[i]][s], steps[spots[j]], down[members[k]], along[members[k], s])
+            return down, along
 
-        return sum(self.engine.map(part, _jobs(len(self.family.bases), len(cuts))), np.zeros(self.m))
+        out = np.zeros((self.m, len(rows)))
+        jobs = _jobs(len(self.family.bases), len(cuts))
+        for (group, i, j), (down, along) in zip(jobs, self.engine.map(part, jobs)):
+            out[self.family.members[group], spots[j]] += down
+            if i != j:
+                out[self.family.members[group], spots[i]] += along
+        return out
 
     def each_add_to(self, out: Array, rows: Array, steps: Array) -> None:
         """Add ``K_k[:, rows] @ steps`` to ``out[k]`` for every kernel."""
-        every = np.arange(self.n)
+        every = np.arange(STRIP)
 
         def part(job: tuple[int, slice]) -> None:
             group, cut = job
-            for k, values in self.family.finished(group, self._base(group, every[cut], rows)):
-                out[k, cut] += values @ steps
+            for some in spans(len(rows), TILE):
+                for k, s, values in self.family.strips(group, self._base(group, rows[some], cut)):
+                    add_rows(values, every[: len(values)], steps[some][s], 0, values.shape[1], out[k, cut])
 
         self.engine.map(part, [(g, cut) for g in range(len(self.family.bases)) for cut in spans(self.n, TILE)])
 
@@ -149,27 +173,31 @@ class SharedSet:
         """Return ``sum_k weights[k] K_k``: a Gram matrix in single precision, or cached columns."""
         if self.columns is not None:
             return self._cached(weights)
-        out, every = np.empty((self.n, self.n), np.float32), np.arange(self.n)
-        cuts = spans(self.n, TILE)
+        return GramMatrix(self._sum(weights, [slice(s.start, s.stop) for s in spans(self.n, TILE)]), self.engine)
+
+    def combined_submatrix(self, weights: Array, rows: Array) -> Array:
+        """Return ``sum_k weights[k] K_k[rows][:, rows]``."""
+        return self._sum(weights, [rows[s] for s in spans(len(rows), TILE)]).astype(np.float64)
+
+    def _sum(self, weights: Array, cuts: list[Any]) -> Array:
+        """Return the weighted sum on the given rows, float32; tiles above the diagonal are made and mirrored."""
+        sizes = [c.stop - c.start if isinstance(c, slice) else len(c) for c in cuts]
+        spots = spans(sum(sizes), TILE)
+        out: Array = np.empty((sum(sizes), sum(sizes)), np.float32)
+        wanted = weights > 0
+        groups = [g for g, members in enumerate(self.family.members) if wanted[members].any()]
 
         def fill(job: tuple[int, int, int]) -> None:
             _, i, j = job
-            tile = self._mix(weights, every[cuts[i]], every[cuts[j]])
-            out[cuts[i], cuts[j]] = tile
+            target = out[spots[i], spots[j]]
+            target[:] = 0.0
+            for group in groups:
+                for k, s, values in self.family.strips(group, self._base(group, cuts[i], cuts[j]), wanted):
+                    _add_times(values, weights[k], target[s])
             if i != j:
-                out[cuts[j], cuts[i]] = tile.T
+                mirror(target, out[spots[j], spots[i]])
 
         self.engine.map(fill, _jobs(1, len(cuts)))
-        return GramMatrix(out, self.engine)
-
-    def _mix(self, weights: Array, rows: Array, columns: Array) -> Array:
-        out = np.zeros((len(rows), len(columns)), np.float32)
-        wanted = weights > 0
-        for group, members in enumerate(self.family.members):
-            if wanted[members].any():
-                for k, values in self.family.finished(group, self._base(group, rows, columns), wanted):
-                    values *= weights[k]
-                    out += values
         return out
 
     def _cached(self, weights: Array) -> Operator:
@@ -178,10 +206,6 @@ class SharedSet:
         mixture = Mixture([self.family.kernels[k] for k in active], weights[active])
         groups = [g for g, members in enumerate(self.family.members) if np.any(weights[members] > 0)]
         return CachedColumns(mixture, tuple(self.prepared[g] for g in groups), self.engine, self.columns)
-
-    def combined_submatrix(self, weights: Array, rows: Array) -> Array:
-        """Return ``sum_k weights[k] K_k[rows][:, rows]``."""
-        return self._mix(weights, rows, rows).astype(np.float64)
 
     def diagonals(self) -> Array:
         """Return the diagonal of every kernel, (m, n)."""
@@ -210,6 +234,28 @@ def _energies(grams: Array, support: Array, alpha: Array, out: Array) -> None:
                 part += row[j] * alpha[j]
             total += alpha[i] * part
         out[k] = total
+
+
+@jit
+def _both_ways(values: Array, left: Array, right: Array, down: Array, along: Array) -> None:
+    """``down += left' values`` and ``along += values right``."""
+    n, m = values.shape
+    for i in range(n):
+        row, step, total = values[i], left[i], 0.0
+        for j in range(m):
+            down[j] += step * row[j]
+            total += row[j] * right[j]
+        along[i] += total
+
+
+@jit
+def _add_times(values: Array, weight: float, out: Array) -> None:
+    """``out += weight values``."""
+    scale = np.float32(weight)
+    for i in range(len(values)):
+        row, target = values[i], out[i]
+        for j in range(len(row)):
+            target[j] += scale * row[j]
 
 
 @jit

@@ -9,6 +9,9 @@ import numpy as np
 
 from kernelweave.kernels.base import Array, Elementwise, Kernel, count
 
+STRIP = 128
+"""Rows of kernel values that are made and used together."""
+
 
 class Family:
     """An ordered collection of kernels, grouped by the number they are functions of.
@@ -51,6 +54,20 @@ class Family:
             yield k, self.finish(k, values.copy())
         if members:
             yield members[-1], self.finish(members[-1], values)
+
+    def strips(self, group: int, base: Array, wanted: Array | None = None) -> Iterator[tuple[int, slice, Array]]:
+        """Give the kernel values of each member, a strip of rows of `base` at a time, small enough for the cache.
+
+        Yields (kernel, rows, values); the values are overwritten by the next ones, `base` is kept.
+        """
+        members = [k for k in self.members[group] if wanted is None or wanted[k]]
+        buffer = np.empty((min(STRIP, len(base)), base.shape[1]), base.dtype)
+        for start in range(0, len(base), STRIP):
+            rows = slice(start, min(start + STRIP, len(base)))
+            values = buffer[: rows.stop - rows.start]
+            for k in members:
+                values[:] = base[rows]
+                yield k, rows, self.finish(k, values)
 
     def finish(self, k: int, values: Array) -> Array:
         """Turn base values into those of kernel k, in place."""
