@@ -81,3 +81,11 @@ def run(solver: Solver, problem: Any, stop: Stop, monitor: Monitor | None = None
         interrupted = True
     primal_point = ledger.primal or solver.fallback()
     return Result(primal_point, ledger.dual, trace, iteration, ledger.gap <= stop.tol, interrupted)
+
+
+def run_inside(solver: Solver, problem: Any, stop: Stop, start: Any = None) -> Result:
+    """Drive a solver that is a part of another one: Ctrl-C goes on to the outer run, which keeps its best point."""
+    result = run(solver, problem, stop, start=start)
+    if result.interrupted:
+        raise KeyboardInterrupt
+    return result

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint
-from kernelweave.solvers.loop import Stop, run
+from kernelweave.solvers.loop import Stop, run_inside
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Array
 from kernelweave.solvers.svm import choose_svm_solver
@@ -35,7 +35,7 @@ class FixedWeights:
     def solve(self, beta: Array) -> tuple[PrimalPoint, DualPoint]:
         """Return classifier and dual point of the fixed-weight problem."""
         operator = self.problem.operators.combined(beta)
-        results = [run(choose_svm_solver("auto", p), p, self.stop) for p in self.problem.outputs(operator)]
+        results = [run_inside(choose_svm_solver("auto", p), p, self.stop) for p in self.problem.outputs(operator)]
         primal = PrimalPoint(
             np.stack([r.primal.alpha for r in results]),
             np.array([r.primal.intercept for r in results]),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelweave.solvers.certificate import Ledger, PrimalPoint, relative_gap
-from kernelweave.solvers.loop import Stop, run
+from kernelweave.solvers.loop import Stop, run_inside
 from kernelweave.solvers.master import Master
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Array
@@ -81,7 +81,7 @@ class Wrapper:
         alphas, feasible, intercepts, value = [], [], [], 0.0
         for output, start in zip(self.problem.outputs(operator), self.alpha):
             solver = choose_svm_solver("auto", output)
-            result = run(solver, output, self.inner_stop(), start=start)
+            result = run_inside(solver, output, self.inner_stop(), start=start)
             alphas.append(result.primal.alpha)
             feasible.append(result.primal.alpha if result.dual is None else result.dual.alpha)
             intercepts.append(result.primal.intercept)
