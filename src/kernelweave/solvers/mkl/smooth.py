@@ -23,7 +23,7 @@ from scipy.special import logsumexp, softmax, xlogy
 
 from kernelweave.losses import BoxQP
 from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint
-from kernelweave.solvers.loop import Stop, run
+from kernelweave.solvers.loop import Stop, run_inside
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Array
 from kernelweave.solvers.svm import choose_svm_solver
@@ -48,6 +48,8 @@ class Smooth:
     problem: MKLProblem
 
     def __init__(self, smoothing: float | None = None):
+        if smoothing is not None and not smoothing > 0:
+            raise ValueError(f"smoothing={smoothing!r} must be a positive number, or None for a share of the energies.")
         self.smoothing = smoothing
 
     def init(self, problem: MKLProblem, start: PrimalPoint | None, stop: Stop) -> None:
@@ -56,23 +58,21 @@ class Smooth:
         if box is None:
             raise TypeError(f"solver='smooth' needs a loss with a box-constrained dual, not {problem.loss.name}.")
         self.problem, self.box, self.stop = problem, box, stop
-        n = problem.operators.n
-        alpha = self._first_alpha() if start is None else np.asarray(start.alpha, dtype=float).reshape(n)
-        self.v = box.split(alpha)
+        if start is None or self.smoothing is None:
+            alpha = self._first_alpha()
+        # The default comes from equal weights whatever the start: a warm start must not change the problem.
+        self.lam = float(self.smoothing or SMOOTHING * problem.energies(alpha[None, :]).max() or 1.0)
+        self.v = box.split(alpha if start is None else np.asarray(start.alpha, dtype=float).reshape(-1))
         if problem.intercept == "free":
             balance(self.v, box, problem.total)
-        self.value, self.gradient, q = self._evaluate(self.v)
-        self.lam = float(self.smoothing) if self.smoothing is not None else SMOOTHING * float(q.max())
         self.value, self.gradient, _ = self._evaluate(self.v)
         self.lipschitz = 1.0
         self._restart()
 
-    lam = 1.0
-
     def _first_alpha(self) -> Array:
         uniform = self.problem.ball.uniform(self.problem.operators.m)
         (svm,) = self.problem.outputs(self.problem.operators.combined(uniform))
-        result = run(choose_svm_solver("auto", svm), svm, Stop(0.05, polish=False))
+        result = run_inside(choose_svm_solver("auto", svm), svm, Stop(0.05, polish=False))
         return result.primal.alpha if result.dual is None else result.dual.alpha
 
     def _restart(self) -> None:
@@ -130,7 +130,7 @@ class Smooth:
         ledger.offer(dual=DualPoint(alpha[None, :], -self.value))
         theta = softmax(self.problem.operators.energies(alpha) / self.lam)
         (svm,) = self.problem.outputs(self.problem.operators.combined(theta))
-        result = run(choose_svm_solver("auto", svm), svm, Stop(0.2 * self.stop.tol, polish=False), start=alpha)
+        result = run_inside(choose_svm_solver("auto", svm), svm, Stop(0.2 * self.stop.tol, polish=False), start=alpha)
         point = result.primal
         entropy = 0.5 * self.lam * float(xlogy(theta, theta).sum())
         ledger.offer(
