@@ -13,33 +13,48 @@ golden sections.  Every SVM on the way leaves a cut, and the cuts certify.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from kernelweave.solvers.certificate import Ledger, relative_gap
+from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.mkl.wrapper import Evaluation, Wrapper
 from kernelweave.solvers.problems import Array
 
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 NEGLIGIBLE = 1e-9
 """Weights below this are put to zero."""
-SECTIONS = 12
-"""Most golden sections in one search."""
+SECTIONS, MOST_SECTIONS = 12, 40
+"""Most golden sections in one search, and in one that has found nothing lower yet."""
+SHARPER, SHARPEST = 0.1, 1e-9
+"""Factor on the tolerance of the SVMs after a search that found nothing lower, and the smallest tolerance."""
 
 
 class ReducedGradient(Wrapper):
     """Reduced gradient descent with a line search over SVMs."""
 
+    sharpness = 1.0
+
     def step(self) -> None:
         """Evaluate at the start, then follow one direction to its lowest point."""
         if self.solves == 0:
             self.now = self._seen(self.beta)
+        before = self.now
         direction = reduced_gradient(self.now.beta, -0.5 * self.now.q)
         if np.any(direction):
             here, direction = self._to_border(self.now, direction)
             self.now = self._search(here, direction)
-        else:
-            self.now = self._seen(self.now.beta)
+        if self.now is before:
+            # An inexact SVM can hide a small decrease: solve again at these weights, more closely.
+            self.sharpness *= SHARPER
+            self.now = self._seen(before.beta)
         _, _, self.proof = self.lower_bound()
+
+    def inner_stop(self) -> Stop:
+        """Return how well the SVM inside is to be solved."""
+        stop = super().inner_stop()
+        return replace(stop, tol=max(self.sharpness * stop.tol, min(stop.tol, SHARPEST)))
 
     def _seen(self, beta: Array) -> Evaluation:
         made = self.evaluate(beta)
@@ -67,9 +82,10 @@ class ReducedGradient(Wrapper):
         best = here
         left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
         at_left, at_right = self._at(here, direction, left), self._at(here, direction, right)
-        for _ in range(SECTIONS):
+        for section in range(MOST_SECTIONS):
             best = min(best, at_left, at_right, key=lambda made: made.value)
-            if best is not here and (high - low) * np.abs(direction).sum() < max(self.gap, self.stop.tol):
+            near = (high - low) * np.abs(direction).sum() < max(self.gap, self.stop.tol)
+            if best is not here and (near or section >= SECTIONS):
                 break
             if at_left.value < at_right.value:
                 high, right, at_right = right, left, at_left
