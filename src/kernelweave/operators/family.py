@@ -204,7 +204,9 @@ class SharedSet:
         assert self.columns is not None
         active = np.flatnonzero(weights)
         mixture = Mixture([self.family.kernels[k] for k in active], weights[active])
-        groups = [g for g, members in enumerate(self.family.members) if np.any(weights[members] > 0)]
+        # The mixture meets the groups in the order of their first member that has weight.
+        used = [(members[weights[members] > 0], g) for g, members in enumerate(map(np.array, self.family.members))]
+        groups = [g for _, g in sorted((members[0], g) for members, g in used if len(members))]
         return CachedColumns(mixture, tuple(self.prepared[g] for g in groups), self.engine, self.columns)
 
     def diagonals(self) -> Array:
