@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kernelweave._numba import jit
 from kernelweave.operators.base import Dense
 from kernelweave.solvers.certificate import Ledger, PrimalPoint
 from kernelweave.solvers.loop import Stop
@@ -85,16 +86,18 @@ class SMO(BoxSolver):
                 self.local_gain = np.ascontiguousarray(gains[:, self.rows])
             else:
                 self._activate(rows[keep] if few else rows, gains[:, keep] if few else gains)
+        elif few and len(rows) < self.problem.operator.n:
+            self._set_active(rows[keep], compact(self.K, keep), gains[:, keep])
         elif few:
             self._activate(rows[keep], gains[:, keep])
 
     def _activate(self, rows: Array, gains: Array) -> None:
         """Copy what belongs to these rows together."""
         everything = len(rows) == self.problem.operator.n
-        K = self.gram if everything else self.problem.operator.submatrix(rows)
-        self.rows, self.K, self.local_v, self.local_gain = (
-            rows, K, self.now[:, rows], np.ascontiguousarray(gains),
-        )  # fmt: skip
+        self._set_active(rows, self.gram if everything else self.problem.operator.submatrix(rows), gains)
+
+    def _set_active(self, rows: Array, K: Array, gains: Array) -> None:
+        self.rows, self.K, self.local_v, self.local_gain = rows, K, self.now[:, rows], np.ascontiguousarray(gains)
 
     def certify(self, ledger: Ledger) -> dict[str, float]:
         """Certify while all outputs are current; once optimal, tighten the tolerance in proportion to the gap."""
@@ -112,3 +115,21 @@ class SMO(BoxSolver):
         self.now[:, self.rows] = self.local_v
         self._update_all()
         return super().fallback()
+
+
+def compact(K: Array, keep: Array) -> Array:
+    """Return ``K[keep][:, keep]`` in the memory of K, which is lost: a copy would touch fresh pages."""
+    m = len(keep)
+    flat = K.reshape(-1)
+    _move_to_front(flat, len(K), keep)
+    return flat[: m * m].reshape(m, m)
+
+
+@jit
+def _move_to_front(flat: Array, n: int, keep: Array) -> None:
+    """Move the kept entries of an n x n matrix to the front; nothing is overwritten before it was read."""
+    m = len(keep)
+    for r in range(m):
+        source, target = keep[r] * n, r * m
+        for c in range(m):
+            flat[target + c] = flat[source + keep[c]]
