@@ -41,7 +41,8 @@ def facts(model: Any) -> dict[str, Any]:
     from kernelweave.cli.rows import last_step, source
 
     core = last_step(model)
-    shown = ("C", "norm", "loss", "epsilon", "nu", "sigma", "solver", "tol", "fit_intercept", "class_weight", "normalize")
+    shown = ("C", "norm", "loss", "epsilon", "nu", "sigma", "solver", "tol", "fit_intercept")
+    shown += ("class_weight", "normalize")
     params = {name: value for name, value in core.get_params(deep=False).items() if name in shown}
     if params.get("loss") != "smooth_hinge":
         params.pop("sigma", None)
