@@ -9,6 +9,11 @@ from typing import Any
 from kernelweave.cli import options as o
 from kernelweave.cli.show import Output, size_of
 
+SHOWN = (
+    "C", "norm", "loss", "epsilon", "nu", "sigma", "solver", "tol", "fit_intercept", "class_weight", "normalize",
+)  # fmt: skip
+"""Parameters that tell a person what was asked for."""
+
 
 def inspect(model: o.Model, json: o.Json = False, quiet: o.Quiet = False, debug: o.Debug = False) -> None:
     """Show what a model is: estimator, kernel, support vectors, certificate, training sizes, file format.
@@ -41,9 +46,7 @@ def facts(model: Any) -> dict[str, Any]:
     from kernelweave.cli.rows import last_step, source
 
     core = last_step(model)
-    shown = ("C", "norm", "loss", "epsilon", "nu", "sigma", "solver", "tol", "fit_intercept")
-    shown += ("class_weight", "normalize")
-    params = {name: value for name, value in core.get_params(deep=False).items() if name in shown}
+    params = {name: value for name, value in core.get_params(deep=False).items() if name in SHOWN}
     if params.get("loss") != "smooth_hinge":
         params.pop("sigma", None)
     return {
