@@ -164,7 +164,8 @@ def warn_unless_converged(results: list[Result], tol: float) -> None:
             f"Stopped early at a duality gap of {gap:.2g}: the best model so far is kept.", ConvergenceWarning, 4
         )
     elif not all(result.converged for result in results):
-        text = f"The duality gap is {gap:.2g}, above tol={tol:g}, after max_iter iterations; raise max_iter or tol."
+        steps = max(result.n_iter for result in results)
+        text = f"The duality gap is {gap:.2g}, above tol={tol:g}, after {steps} iterations; raise max_iter or tol."
         warnings.warn(text, ConvergenceWarning, stacklevel=4)
 
 

@@ -11,6 +11,10 @@ from kernelweave.solvers.certificate import Ledger, PrimalPoint
 from kernelweave.solvers.result import Result, Trace
 
 
+STALLED = 1000
+"""A run whose best points have not changed for so many iterations has met the limits of rounding and ends."""
+
+
 @dataclass(frozen=True)
 class Stop:
     """When to stop: at a relative gap, or after so many iterations (-1: no limit).
@@ -55,12 +59,13 @@ class Solver(Protocol):
 
 
 def run(solver: Solver, problem: Any, stop: Stop, monitor: Monitor | None = None, start: Any = None) -> Result:
-    """Drive a solver until the gap is reached, the limit is hit, the monitor stops it, or Ctrl-C.
+    """Drive a solver until the gap is reached, the limit is hit, nothing moves, the monitor stops it, or Ctrl-C.
 
     An interrupted run returns the best point so far.
     """
     began = time.perf_counter()
     ledger, trace, iteration, interrupted = Ledger(), Trace(), 0, False
+    seen, idle = (float("inf"), float("-inf")), 0
     try:
         solver.init(problem, start, stop)
         while iteration != stop.max_iter:
@@ -76,6 +81,9 @@ def run(solver: Solver, problem: Any, stop: Stop, monitor: Monitor | None = None
                 break
             if asked:
                 interrupted = True
+                break
+            seen, idle = (primal, dual), idle + 1 if (primal, dual) == seen else 0
+            if idle == STALLED:
                 break
     except KeyboardInterrupt:
         interrupted = True
