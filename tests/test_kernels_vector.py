@@ -27,7 +27,7 @@ SPARSE = sparse.random(40, 7, density=0.3, random_state=2, format="csr")
         (Manhattan(), pairwise.manhattan_distances),
         (Linear().normalized(), pairwise.cosine_similarity),
     ],
-    ids=repr,
+    ids=lambda value: getattr(value, "__name__", None) or repr(value),
 )
 def test_scikit_learn_agrees(kernel, judge):
     expected = judge(X, Y) ** 2 if isinstance(kernel, SquaredDistance) else judge(X, Y)
