@@ -13,6 +13,8 @@ from kernelweave.kernels.compose import Cosine, Scaled
 from kernelweave.operators.cross import CrossKernel
 
 NORMALIZATIONS = ("trace", "cosine", "variance")
+CONSTANT = 1e-12
+"""Share of the mean diagonal below which what centring leaves of a kernel is rounding: it is constant on the rows."""
 
 
 def normalized(
@@ -37,14 +39,18 @@ def normalized(
     prepared = kernel.prepare(X)
     n = count(prepared)
     share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
-    size = float(share @ kernel.diagonal(prepared))
+    diagonal = kernel.diagonal(prepared)
+    bad = np.flatnonzero(~np.isfinite(diagonal))
+    if len(bad):
+        raise ValueError(f"{kernel!r} of row {bad[0]} with itself is not finite; rescale the features of the table.")
+    size = float(share @ diagonal)
     if how == "trace":
         return _unit(kernel, size)
     means = np.zeros(n)
     CrossKernel(kernel, prepared, prepared, engine).add_to(means, np.arange(n), share)
     grand = float(share @ means)
     shifted = Centred(kernel, X, share, grand) if centre else kernel
-    return _unit(shifted, size - grand)
+    return _unit(shifted, size - grand if size - grand > CONSTANT * size else 0.0)
 
 
 def _unit(kernel: Kernel, size: float) -> Kernel:
