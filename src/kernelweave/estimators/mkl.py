@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -52,8 +53,9 @@ class MKLEstimator(KernelEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not self._norm() >= 1:
-            raise ValueError(f"norm={self._norm()!r} must be at least 1 (1 gives few kernels, infinity the plain sum).")
+        norm = getattr(self, "norm", 1.0)
+        if not isinstance(norm, Real) or not float(norm) >= 1:
+            raise ValueError(f"norm={norm!r} must be at least 1 (1 gives few kernels, infinity the plain sum).")
 
     def _given_kernels(self, X: Any = None, weight: Array | None = None) -> list[Kernel]:
         if self.kernels is None:
