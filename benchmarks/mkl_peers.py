@@ -191,21 +191,22 @@ def warm_up(X: Array, y: Array, C: float) -> None:
 
 
 def draw(rows: list[Row]) -> Any:
-    """Return a figure: seconds against accuracy, one panel for each set and task."""
+    """Return a figure: seconds of every method, its accuracy beside the bar, one panel for each set and task."""
     panels = sorted({(r["task"], r["data"]) for r in rows})
-    fig, axes = figure(1, len(panels), (3.6 * len(panels), 3.2))
+    fig, axes = figure(len(panels), 1, (6.4, 1.5 * len(panels) + 0.5))
     for ax, (task, data) in zip(np.atleast_1d(axes), panels):
-        for r in rows:
-            if (r["task"], r["data"]) == (task, data):
-                colour = BLUE if r["method"].startswith("kernelweave") else GREY
-                ax.semilogx(r["seconds"], r["accuracy"], "o", color=colour)
-                ax.annotate(r["method"], (r["seconds"], r["accuracy"]), (0, 5), textcoords="offset points",
-                            fontsize=7, ha="center")  # fmt: skip
+        some = [r for r in rows if (r["task"], r["data"]) == (task, data)][::-1]
+        colours = [BLUE if r["method"].startswith("kernelweave") else GREY for r in some]
+        ax.barh([r["method"] for r in some], [r["seconds"] for r in some], color=colours)
+        for place, r in enumerate(some):
+            text = f"{100 * r['accuracy']:.1f} %, gap {r['gap']:.2g}"
+            ax.annotate(text, (r["seconds"], place), (3, 0), textcoords="offset points", va="center", fontsize=7)
+        ax.set_xscale("log")
+        ax.set_xlim(min(r["seconds"] for r in some) / 3, max(r["seconds"] for r in some) * 10)
         ax.set_title(f"{task}, {data}", loc="left", fontsize=10)
-        ax.set_xlabel("seconds")
-        ax.margins(0.3)
+        ax.tick_params(labelsize=8)
         quiet(ax)
-    np.atleast_1d(axes)[0].set_ylabel("accuracy on the other half")
+    np.atleast_1d(axes)[-1].set_xlabel("seconds; beside the bars: accuracy, gap")
     return fig
 
 

@@ -146,7 +146,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3, help="fits of ours; the best counts")
     parser.add_argument("--clarabel", action="store_true", help="compare with the exact conic solver")
     parser.add_argument("--solvers", action="store_true", help="compare our solvers with each other")
-    parser.add_argument("--cap", type=float, default=20.0, help="seconds allowed to each of our solvers")
+    parser.add_argument("--cap", type=float, default=10.0, help="seconds allowed to each of our solvers")
     options = parser.parse_args()
     options.tols = (FINE,) if options.clarabel else (COARSE, FINE)
     warm_up(options.solvers)
