@@ -146,23 +146,25 @@ class MKLEstimator(KernelEstimator):
         """Return what every kernel contributes to each output of new rows, (m, rows, outputs)."""
         check_is_fitted(self, "dual_coef_")
         X = new_rows(self, X, self.kernels_)
-        active, cross, coef = self._cross(X)
         out = np.zeros((len(self.kernels_), X.shape[0], len(self.intercept_)))
-        if len(active):
+        if len(self.support_):
+            active, cross, coef = self._cross(X)
             out[active] = cross.contributions(coef)
         return out
 
     def _outputs(self, X: Any) -> Array:
         check_is_fitted(self, "dual_coef_")
         X = new_rows(self, X, self.kernels_)
-        active, cross, coef = self._cross(X)
         out = np.tile(self.intercept_, (X.shape[0], 1))
-        return out + cross.total(coef) if len(active) else out
+        if len(self.support_):
+            _, cross, coef = self._cross(X)
+            out += cross.total(coef)
+        return out
 
     def _cross(self, X: Any) -> tuple[Array, CrossFamily, Array]:
         """Return the kernels in use, their evaluation against the support, and beta_k alpha as coefficients."""
         weights = np.broadcast_to(np.atleast_2d(self.kernel_weights_), (len(self.intercept_), len(self.kernels_)))
-        active = np.flatnonzero((weights > 0).any(axis=0)) if len(self.support_) else np.empty(0, dtype=int)
+        active = np.flatnonzero((weights > 0).any(axis=0))
         family = Family([self.kernels_[k] for k in active])
         coef = weights.T[active][:, None, :] * self.dual_coef_.T[None]
         return active, CrossFamily(family, family.prepare(X), family.prepare(self.reference_), self._engine()), coef
