@@ -80,6 +80,9 @@ class OperatorSet(Protocol):
     def energies(self, alpha: Array) -> Array:
         """Return ``alpha' K_k alpha`` for every kernel, (m,)."""
 
+    def each_inside(self, rows: Array, steps: Array) -> Array:
+        """Return ``K_k[rows][:, rows] @ steps`` for every kernel, (m, len(rows))."""
+
     def each_add_to(self, out: Array, rows: Array, steps: Array) -> None:
         """Add ``K_k[:, rows] @ steps`` to ``out[k]``, (m, n), for every kernel."""
 

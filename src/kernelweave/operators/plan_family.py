@@ -15,7 +15,7 @@ from kernelweave.operators.mixture import Family
 from kernelweave.operators.planner import DOUBLE_UP_TO, FEWEST_COLUMNS, FINE_TOLERANCE, Plan
 from kernelweave.operators.rank_one import RankOneSet, rank_one_vectors
 
-STORE_UP_TO = 1.5e9
+STORE_UP_TO = 0.6e9
 """Beyond this, reading stored matrices costs as much as making kernel values from shared base numbers."""
 
 

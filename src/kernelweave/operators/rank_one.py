@@ -70,6 +70,11 @@ class RankOneSet:
         """Return ``alpha' K_k alpha`` for every kernel, (m,)."""
         return (self.vectors @ alpha) ** 2
 
+    def each_inside(self, rows: Array, steps: Array) -> Array:
+        """Return ``K_k[rows][:, rows] @ steps`` for every kernel, (m, len(rows))."""
+        V = self.vectors[:, rows]
+        return V * (V @ steps)[:, None]
+
     def each_add_to(self, out: Array, rows: Array, steps: Array) -> None:
         """Add ``K_k[:, rows] @ steps`` to ``out[k]`` for every kernel."""
         full = np.zeros(self.n)

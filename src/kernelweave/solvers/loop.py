@@ -10,7 +10,6 @@ from typing import Any, Protocol
 from kernelweave.solvers.certificate import Ledger, PrimalPoint
 from kernelweave.solvers.result import Result, Trace
 
-
 STALLED = 1000
 """A run whose best points have not changed for so many iterations has met the limits of rounding and ends."""
 

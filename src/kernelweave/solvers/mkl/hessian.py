@@ -28,6 +28,8 @@ JITTER = 1e-8
 """Added to matrices that may be singular, relative to their mean diagonal."""
 NEGLIGIBLE = 1e-8
 """Weights below this are put to zero."""
+COARSEST = 0.005
+"""The SVMs inside are solved at least so well: rows that have not met their bound yet would bend the model."""
 MODEL_STEPS = 200_000
 MODEL_ACCURACY = 1e-3
 """The quadratic programme is solved to this share of the spread of its gradient at the start."""
@@ -37,6 +39,7 @@ class HessianMKL(Wrapper):
     """Newton steps on the simplex."""
 
     keep_outputs = True
+    coarsest = COARSEST
 
     def step(self) -> None:
         """Minimise the quadratic model, then search along the way to its minimiser."""

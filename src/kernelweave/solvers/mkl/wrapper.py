@@ -55,6 +55,7 @@ class Wrapper:
     stop: Stop
     now: Evaluation
     keep_outputs = False
+    coarsest = COARSEST
     refining = False
 
     def init(self, problem: MKLProblem, start: PrimalPoint | None, stop: Stop) -> None:
@@ -99,11 +100,14 @@ class Wrapper:
         """Return how well the SVM inside is to be solved."""
         if self.refining:
             return Stop(EXACT, EXACT_STEPS)
-        return Stop(float(np.clip(INNER_SHARE * self.gap, INNER_SHARE * self.stop.tol, COARSEST)), polish=False)
+        return Stop(float(np.clip(INNER_SHARE * self.gap, INNER_SHARE * self.stop.tol, self.coarsest)), polish=False)
 
     def _outputs(self, alpha: Array) -> Array:
-        out, rows = np.zeros((self.problem.operators.m, self.problem.operators.n)), np.flatnonzero(alpha)
-        self.problem.operators.each_add_to(out, rows, alpha[rows])
+        """Return K_k alpha for every kernel: on the support rows, on all rows where the loss has a curvature there."""
+        n = self.problem.operators.n
+        out, rows = np.zeros((self.problem.operators.m, n)), np.flatnonzero(alpha)
+        rows = np.arange(n) if self.problem.loss.smooth else rows
+        out[:, rows] = self.problem.operators.each_inside(rows, alpha[rows])
         return out
 
     def add_cut(self, made: Evaluation) -> None:
