@@ -121,14 +121,6 @@ def test_training_as_json(sites, tmp_path):
     assert sum(found["labels"].values()) == 120
 
 
-def test_several_kernels_get_a_weight_each(sites, tmp_path):
-    kernels = ("--kernel", "wd:5", "--kernel", "Spectrum(3)")
-    found = answer("train", sites / "train.tsv", "--out", tmp_path / "m.kw", *kernels, "--norm", 2)
-    assert found["estimator"] == "MKLClassifier"
-    assert [kernel["name"] for kernel in found["kernel"]] == ["WeightedDegree(5)", "Spectrum(3)"]
-    assert np.linalg.norm([kernel["weight"] for kernel in found["kernel"]]) == pytest.approx(1.0)
-
-
 def test_quiet_training_says_nothing(sites, tmp_path):
     result = run("train", sites / "train.tsv", "--out", tmp_path / "m.kw", "--quiet")
     assert (result.stdout, result.stderr) == ("", "")
