@@ -218,7 +218,7 @@ def test_new_rows_are_normalised_as_training_rows_were(how, fit_intercept):
 
 
 def test_a_limit_of_iterations_warns_with_the_gap():
-    with pytest.warns(ConvergenceWarning, match=r"The duality gap is [0-9.e-]+, above tol=1e-09, after max_iter"):
+    with pytest.warns(ConvergenceWarning, match=r"The duality gap is [0-9.e-]+, above tol=1e-09, after 1 iterations"):
         model = kw.KernelClassifier(KERNEL, C=100, tol=1e-9, max_iter=1).fit(X, Y)
     assert not model.converged_
     assert model.n_iter_ == 1
