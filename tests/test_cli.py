@@ -364,6 +364,7 @@ def test_ctrl_c_in_a_real_process(tmp_path):
     with subprocess.Popen(
         [*program, *command, *slow],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a test run in the background ignores it
     ) as process:  # fmt: skip
         watchdog = Timer(180, process.kill)
         watchdog.start()
