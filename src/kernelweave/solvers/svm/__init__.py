@@ -16,8 +16,8 @@ SVM_SOLVERS: dict[str, type] = {"smo": SMO, "chunking": Chunking, "newton": Newt
 def choose_svm_solver(name: str, problem: Problem, params: dict[str, Any] | None = None) -> Any:
     """Return a solver: the named one, or for "auto" what is fastest.
 
-    Newton for smooth losses; else SMO where the Gram matrix is in memory, which beats working sets of any size there
-    (benchmarks/svm_vs_sklearn.py --solvers), and chunking where it is not.
+    Newton for smooth losses; else SMO where the Gram matrix is in memory, since it takes less CPU time there than
+    working sets of any size from 5,000 rows on (benchmarks/svm_vs_sklearn.py --solvers); chunking where it is not.
     """
     if name == "auto":
         if problem.loss.smooth:
