@@ -7,10 +7,12 @@ mfeat     2,000 handwritten digits, six views (UCI Multiple Features); a quarter
 msrcv1    210 images of seven kinds, six views; half of the rows for training
 3sources  169 news stories of six topics, three newspapers; half of the rows for training
 
-Each view has Gaussians of three widths: 1/2, 1 and 2 times the mean squared distance of its training rows.  Columns
-are standardised on the training rows; word counts become 1 + log count, scaled to unit length.  C (1, 10, 100) is
-chosen for each method, and view and width of the best single kernel, by 3-fold cross-validation on the training rows
-of the first split.  Prints test accuracies over the splits; the picture shows the weights of the first split.
+Each view has Gaussians of three widths: 1/2, 1 and 2 times the mean squared distance of its training rows, on columns
+that are standardised there.  Word counts become log (1 + count), scaled to unit length, with one linear kernel per
+view: nearly all pairs of sparse texts are equally far apart, where the narrowest Gaussian fits every label.
+C (1, 10, 100) is chosen for each method, and view and width of the best single kernel, by 3-fold cross-validation on
+the training rows of the first split.  Prints test accuracies over the splits; the picture shows the weights of the
+first split.
 """
 
 from __future__ import annotations
@@ -79,6 +81,9 @@ def split_of(name: str, views: dict[str, np.ndarray], y: np.ndarray, train: np.n
     blocks = {view: scaled(block, train, name == "3sources") for view, block in views.items()}
     kernels = {}
     for view, block in blocks.items():
+        if name == "3sources":
+            kernels[view] = kw.Linear().on(view)
+            continue
         size = mean_squared_distance(block[train])
         kernels |= {f"{view} x{factor:g}": kw.RBF(width=factor * size).on(view) for factor in FACTORS}
     rows, new = ({view: block[part] for view, block in blocks.items()} for part in (train, test))
@@ -99,7 +104,7 @@ def best_single(split: Split) -> tuple[str, float, dict[str, float]]:
     found = {name: chosen_cost(split, [kernel], {"solver": "uniform"}) for name, kernel in split.kernels.items()}
     views: dict[str, float] = {}
     for name, (_, score) in found.items():
-        view = name.rsplit(" ", 1)[0]
+        view = name.split(" ")[0]
         views[view] = max(views.get(view, 0.0), score)
     name = max(found, key=lambda key: found[key][1])
     return name, found[name][0], views
