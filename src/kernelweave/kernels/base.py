@@ -216,6 +216,26 @@ class FeatureMap(Protocol, metaclass=_Ability):
         """Decode feature columns: what each one counts, for example (k-mer, position)."""
 
 
+@runtime_checkable
+class Positional(Protocol, metaclass=_Ability):
+    """Ability: the kernel counts k-mers that two rows of one length share at (nearly) the same place.
+
+        K(x, y) = sum_k sum_{|i - j| <= S} m_|i-j| sqrt(c_ik c_jk) [x_i .. x_{i+k-1} = y_j .. y_{j+k-1}]
+
+    c are the `cells`, m the `shift_weights` (m_0 = 1, S = len(m) - 1).  Its prepared rows have `codes` (n, length)
+    and `alphabet`.  Operators hold such a kernel as weights on tries, one for each position.
+    """
+
+    def cells(self, length: int) -> Array:
+        """Return c, (length, degree): the weight of a k-mer of length k (column k - 1) that starts at position i.
+
+        Zero where the k-mer would leave the row.
+        """
+
+    def shift_weights(self) -> Array:
+        """Return m, (S + 1,)."""
+
+
 def take(prepared: Any, rows: Any) -> Any:
     """Return some rows of prepared input (arrays, tuples of arrays, anything indexed by rows)."""
     if isinstance(prepared, tuple):
