@@ -1,0 +1,163 @@
+"""Letters as bits: 64 positions of a row in one machine word, so that 64 letters are compared at once.
+
+The code of a letter is written in binary, one bit *plane* for each binary digit, and one more plane (the last) says
+where a letter can match at all: it is 0 at masked letters and behind the end of the row.  Two letters are equal where
+no digit differs, so for rows a and b with planes a_p, b_p and validity v
+
+    match = NOT (OR_p (a_p XOR b_p)) AND v_a AND v_b,
+
+bit i of word w standing for position 64 w + i.  A shared k-mer starts where k bits in a row are set:
+
+    match_1 = match,        match_{k+1} = match_k AND (match_k moved down by one position),
+
+and counting the bits of match_1, match_2, .. gives the number of shared k-mers of every length in turn.  The masks
+soon run empty, and the work ends there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from kernelweave._numba.jit import jit
+
+Array = np.ndarray
+WORD = 64
+"""Positions in one word."""
+ONE = np.uint64(1)
+NONE = np.uint64(0)
+TOP = np.uint64(WORD - 1)
+
+
+@intrinsic
+def popcount(context: Any, word: Any) -> Any:
+    """Return the number of bits set in a word (jitted code only)."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.uint64), generate
+
+
+@intrinsic
+def leading_zeros(context: Any, word: Any) -> Any:
+    """Return how many bits above the highest bit set are zero; 64 for an empty word (jitted code only)."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.ctlz(arguments[0], cgutils.false_bit)
+
+    return types.int64(types.uint64), generate
+
+
+@intrinsic
+def trailing_zeros(context: Any, word: Any) -> Any:
+    """Return how many bits below the lowest bit set are zero; 64 for an empty word (jitted code only)."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], cgutils.false_bit)
+
+    return types.int64(types.uint64), generate
+
+
+def bit_planes(codes: Array, size: int, mask: int) -> Array:
+    """Return the planes of rows of letters, (n, words, planes) uint64, validity last.
+
+    Parameters
+    ----------
+    codes : (n, length) integers below `size`, or `mask`
+    size : number of letters
+    mask : code of a letter that matches nothing
+    """
+    n, length = codes.shape
+    planes = np.zeros((n, max(1, -(-length // WORD)), (size - 1).bit_length() + 1), np.uint64)
+    pack(codes, mask, planes)
+    return planes
+
+
+def bit_window(length: int, start: int, stop: int) -> Array:
+    """Return the words whose bits start..stop-1 are set, (words,) uint64."""
+    bits = np.zeros(max(1, -(-length // WORD)) * WORD, np.uint8)
+    bits[max(start, 0) : max(stop, 0)] = 1
+    return np.packbits(bits, bitorder="little").view("<u8").astype(np.uint64)
+
+
+@jit
+def pack(codes, mask, planes):  # type: ignore[no-untyped-def]
+    """Write rows of codes as planes that are zero so far."""
+    last = planes.shape[2] - 1
+    for a in range(codes.shape[0]):
+        for i in range(codes.shape[1]):
+            code = np.uint64(codes[a, i])
+            if code != np.uint64(mask):
+                w, bit = i >> 6, np.uint64(i & 63)
+                for p in range(last):
+                    planes[a, w, p] |= ((code >> np.uint64(p)) & ONE) << bit
+                planes[a, w, last] |= ONE << bit
+
+
+@jit
+def move(planes, row, offset, out):  # type: ignore[no-untyped-def]
+    """Write one row moved so that its letter i + offset stands at position i, (words, planes)."""
+    words = planes.shape[1]
+    whole, part = offset // WORD, np.uint64(offset % WORD)
+    for w in range(words):
+        q = w + whole
+        for p in range(planes.shape[2]):
+            low = planes[row, q, p] if 0 <= q < words else NONE
+            high = planes[row, q + 1, p] if 0 <= q + 1 < words else NONE
+            out[w, p] = low if part == NONE else (low >> part) | (high << (np.uint64(WORD) - part))
+
+
+@jit
+def match(first, second, row, low, high, out):  # type: ignore[no-untyped-def]
+    """Write where one row (words, planes) and a row of many (n, words, planes) match, words low..high-1."""
+    last = first.shape[1] - 1
+    for w in range(low, high):
+        differ = NONE
+        for p in range(last):
+            differ |= first[w, p] ^ second[row, w, p]
+        out[w] = ~differ & first[w, last] & second[row, w, last]
+
+
+@jit
+def narrow(mask, low, high):  # type: ignore[no-untyped-def]
+    """Turn the starts of shared k-mers into those of shared (k+1)-mers; return whether any is left.
+
+    The word behind the last one, ``mask[high]``, is zero.
+    """
+    left = NONE
+    for w in range(low, high):
+        mask[w] &= (mask[w] >> ONE) | (mask[w + 1] << TOP)
+        left |= mask[w]
+    return left != NONE
+
+
+@jit
+def degree_counts(first, second, scratch, out):  # type: ignore[no-untyped-def]
+    """Write how many k-mers of each length two rows share at the same position.
+
+    Parameters
+    ----------
+    first, second : (words, planes) planes of two rows
+    scratch : (words + 1,) uint64, overwritten
+    out : (d,) counts for k = 1..d
+    """
+    words, last = first.shape[0], first.shape[1] - 1
+    scratch[words] = NONE
+    for w in range(words):
+        differ = NONE
+        for p in range(last):
+            differ |= first[w, p] ^ second[w, p]
+        scratch[w] = ~differ & first[w, last] & second[w, last]
+    out[:] = 0
+    for k in range(out.shape[0]):
+        found = 0
+        for w in range(words):
+            found += popcount(scratch[w])
+        out[k] = found
+        if found == 0 or not narrow(scratch, 0, words):
+            break
