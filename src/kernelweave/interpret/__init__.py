@@ -1,5 +1,15 @@
 """Numbers from fitted models and their predictions."""
 
+from kernelweave.interpret.poim import Poim, PoimLengths, poim, poim_lengths
+from kernelweave.interpret.positional import (
+    DegreeWeights,
+    Kmer,
+    PositionWeights,
+    cell_weights,
+    top_kmers,
+    weights_by_degree,
+    weights_by_position,
+)
 from kernelweave.interpret.scores import (
     Confusion,
     Curves,
@@ -17,7 +27,12 @@ from kernelweave.interpret.weights import WeightStability, alike_kernels, weight
 __all__ = [
     "Confusion",
     "Curves",
+    "DegreeWeights",
     "Interval",
+    "Kmer",
+    "Poim",
+    "PoimLengths",
+    "PositionWeights",
     "WeightStability",
     "accuracy",
     "alike_kernels",
@@ -25,7 +40,13 @@ __all__ = [
     "auroc",
     "bootstrap_curves",
     "bootstrap_scores",
+    "cell_weights",
     "confusion_at_precision",
     "curves",
+    "poim",
+    "poim_lengths",
+    "top_kmers",
     "weight_stability",
+    "weights_by_degree",
+    "weights_by_position",
 ]
