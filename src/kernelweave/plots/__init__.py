@@ -2,7 +2,18 @@
 
 from kernelweave.plots.convergence import ConvergenceDisplay
 from kernelweave.plots.curves import CurvesDisplay
+from kernelweave.plots.kmers import KmerDisplay, PoimDisplay
+from kernelweave.plots.positional import DegreeWeightsDisplay, PositionWeightsDisplay
 from kernelweave.plots.weight_path import WeightPathDisplay
 from kernelweave.plots.weights import KernelWeightsDisplay
 
-__all__ = ["ConvergenceDisplay", "CurvesDisplay", "KernelWeightsDisplay", "WeightPathDisplay"]
+__all__ = [
+    "ConvergenceDisplay",
+    "CurvesDisplay",
+    "DegreeWeightsDisplay",
+    "KernelWeightsDisplay",
+    "KmerDisplay",
+    "PoimDisplay",
+    "PositionWeightsDisplay",
+    "WeightPathDisplay",
+]
