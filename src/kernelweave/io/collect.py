@@ -1,30 +1,39 @@
-"""Collecting rows of letters from a stream: memory stays near one byte a letter until the alphabet is known."""
+"""Collecting rows of letters from a stream: memory stays near one byte a letter until the alphabet is known.
+
+What is kept of a row beside its letters grows in place as well: 16 bytes and its text beyond 15 letters for the id,
+8 for the start, 8 for the hash that finds a second use of the id, 4 for the line.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from kernelweave.data.alphabet import Alphabet, infer_from_counts
 from kernelweave.data.atomic import PathLike
 from kernelweave.data.letters import check_unknown
-from kernelweave.data.rows import IDS
+from kernelweave.data.rows import IDS, first_masked
 from kernelweave.data.sequences import Sequences
 from kernelweave.io.dataset import check_options
 
 Array = np.ndarray
+Part = tuple[Array, Array, Array, list[str] | None]
+"""Letters as bytes, and the start among them, line and id of each row that begins there."""
 GROWTH = 1.1  # growing in place costs little time, and what is reserved counts as used
 STEP = 1 << 20
 
 
 class Growing:
-    """A byte array that grows in place at its end."""
+    """An array that grows in place at its end."""
 
-    def __init__(self) -> None:
-        self._store = np.empty(STEP, np.uint8)
+    def __init__(self, dtype: Any = np.uint8) -> None:
+        self._store = np.empty(STEP // np.dtype(dtype).itemsize, dtype)
         self.size = 0
 
     def append(self, piece: Array) -> None:
-        """Add bytes at the end."""
+        """Add items at the end."""
         size = self.size + piece.size
         if size > self._store.size:
             self._store.resize(max(size, int(self._store.size * GROWTH)), refcheck=False)
@@ -32,9 +41,38 @@ class Growing:
         self.size = size
 
     def finish(self) -> Array:
-        """Return the bytes and give back what was reserved beyond them."""
+        """Return the items and give back what was reserved beyond them."""
         self._store.resize(self.size, refcheck=False)
         return self._store
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Where the rows of some letters come from, for messages.
+
+    steps : lines between the header of a row and that of the row before it, counted from line 0; ids : names, or None;
+    first, place : the number of the first row, and of its first letter, where the letters begin in mid-file
+    """
+
+    path: PathLike
+    offsets: Array
+    steps: Array
+    ids: Array | None
+    first: int = 0
+    place: int = 0
+
+    def line(self, row: int) -> int:
+        """Return the line on which a row begins."""
+        return int(self.steps[: row + 1].sum(dtype=np.int64))
+
+    def refuse(self, row: int, position: int, letter: str, alphabet: Alphabet) -> None:
+        """Raise because a row has an unknown letter."""
+        number, position = self.first + row, position + (0 if row else self.place)
+        name = f"row {number}" if self.ids is None else f"row {number} ({self.ids[row]})"
+        raise ValueError(
+            f"{self.path}:{self.line(row)}: {name} has the unknown letter {letter!r} "
+            f"at position {position}; {alphabet.expected}."
+        )
 
 
 class Collector:
@@ -43,21 +81,24 @@ class Collector:
     def __init__(self, path: PathLike):
         self.path = path
         self.letters = Growing()
-        self.n_rows = 0
-        self._starts: list[Array] = []
-        self._lines: list[Array] = []
-        self._ids: list[Array] = []
-        self._hashes: list[Array] = []
+        self._starts, self._steps = Growing(np.int64), Growing(np.uint32)
+        self._ids, self._hashes = Growing(IDS), Growing(np.int64)
+        self._last_line = 0
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows so far."""
+        return self._starts.size
 
     def add(self, letters: Array, starts: Array, lines: Array, ids: list[str] | None) -> None:
         """Add letters and the rows that start in them; letters before the first start belong to the last row."""
         self._starts.append(starts + self.letters.size)
-        self._lines.append(lines)
+        self._steps.append(np.diff(lines, prepend=self._last_line))
+        self._last_line = int(lines[-1]) if lines.size else self._last_line
         self.letters.append(letters)
-        self.n_rows += starts.size
         if ids is not None:
             self._ids.append(np.array(ids, dtype=IDS))
-            self._hashes.append(np.fromiter(map(hash, ids), np.int64, len(ids)))
+            self._hashes.append(hashes_of(ids))
 
     def finish(self, alphabet: str | Alphabet, unknown: str, duplicates: str) -> Sequences:
         """Encode what was collected."""
@@ -66,83 +107,84 @@ class Collector:
         if not self.n_rows:
             raise ValueError(f"{self.path} holds no sequences.")
         raw = self.letters.finish()
-        lines, hashes = _join(self._lines), _join(self._hashes)
-        ids = _join(self._ids) if self._ids else None
+        self._starts.append(np.array([raw.size]))
+        offsets, steps = self._starts.finish(), self._steps.finish()
+        ids = self._ids.finish() if self._ids.size else None
         if ids is not None and duplicates == "error":
-            check_unique(self.path, ids, hashes, lines)
-        del hashes
-        offsets = _join([*self._starts, np.array([raw.size])])
-        self._starts.clear()
+            check_unique(self.path, ids, self._hashes.finish(), steps)
+        del self._hashes
         if alphabet == "auto":
             if not raw.size:
                 raise ValueError(f"{self.path}: no sequence has letters from which to infer an alphabet; name one.")
             alphabet = infer_from_counts(_byte_counts(raw))
         chosen = Alphabet.named(alphabet) if isinstance(alphabet, str) and alphabet != "words" else alphabet
-        if isinstance(chosen, str) or chosen.byte_codes is None:
-            return self._through_text(raw, offsets, chosen, unknown, ids)
-        codes = self._encode(raw, offsets, chosen, unknown == "error", lines, ids)
-        return Sequences(codes, offsets, chosen, ids)
-
-    def _encode(
-        self, raw: Array, offsets: Array, alphabet: Alphabet, strict: bool, lines: Array, ids: Array | None
-    ) -> Array:
-        """Translate bytes to codes, in place where a code is a byte."""
-        table = alphabet.byte_codes
-        assert table is not None
-        codes = raw if table.dtype == np.uint8 else np.empty(raw.size, table.dtype)
-        for start in range(0, raw.size, STEP):
-            piece = raw[start : start + STEP]
-            translated = table[piece]
-            if strict and translated.max() == alphabet.mask:
-                at = int(np.argmax(translated == alphabet.mask))
-                row = int(np.searchsorted(offsets, start + at, side="right")) - 1
-                name = f"row {row}" if ids is None else f"row {row} ({ids[row]})"
-                letter = bytes([piece[at]]).decode("ascii", "backslashreplace")
-                raise ValueError(
-                    f"{self.path}:{lines[row]}: {name} has the unknown letter {letter!r} "
-                    f"at position {start + at - offsets[row]}; {alphabet.expected}."
-                )
-            codes[start : start + STEP] = translated
-        return codes
-
-    def _through_text(
-        self, raw: Array, offsets: Array, alphabet: str | Alphabet, unknown: str, ids: Array | None
-    ) -> Sequences:
-        rows = [piece.tobytes().decode("utf-8", "surrogateescape") for piece in np.split(raw, offsets[1:-1])]
-        try:
-            return Sequences.from_strings(rows, alphabet, unknown, ids)
-        except ValueError as error:
-            raise ValueError(f"{self.path}: {error}") from None
+        return encoded(raw, Rows(self.path, offsets, steps, ids), chosen, unknown)
 
 
-def check_unique(path: PathLike, ids: Array, hashes: Array, lines: Array) -> None:
-    """Raise if two rows have the same id, naming it and both lines."""
-    ordered = np.sort(hashes)
-    if not (ordered[1:] == ordered[:-1]).any():
+def encoded(raw: Array, rows: Rows, alphabet: str | Alphabet, unknown: str) -> Sequences:
+    """Return the rows of a buffer of bytes as `Sequences`, translated in place where a code is a byte.
+
+    Parameters
+    ----------
+    raw : (letters,) bytes, which are overwritten
+    rows : where each row begins and what messages call it
+    alphabet : Alphabet, or "words" to learn the words
+    unknown : "error" or "mask"
+    """
+    if isinstance(alphabet, str) or alphabet.byte_codes is None:
+        return _through_text(raw, rows, alphabet, unknown)
+    table = alphabet.byte_codes
+    plain = table.tobytes() if table.dtype == np.uint8 else None  # bytes translate faster than arrays
+    codes = np.empty(raw.size, table.dtype) if plain is None else raw
+    for start in range(0, raw.size, STEP):
+        piece = raw[start : start + STEP]
+        translated = table[piece] if plain is None else np.frombuffer(piece.tobytes().translate(plain), np.uint8)
+        if unknown == "error" and translated.max() == alphabet.mask:
+            at = int(np.argmax(translated == alphabet.mask))
+            row = int(np.searchsorted(rows.offsets, start + at, side="right")) - 1
+            letter = bytes([piece[at]]).decode("ascii", "backslashreplace")
+            rows.refuse(row, start + at - int(rows.offsets[row]), letter, alphabet)
+        codes[start : start + STEP] = translated
+    return Sequences._trusted(codes, rows.offsets, alphabet, rows.ids)
+
+
+def _through_text(raw: Array, rows: Rows, alphabet: str | Alphabet, unknown: str) -> Sequences:
+    texts = [piece.tobytes().decode("utf-8", "surrogateescape") for piece in np.split(raw, rows.offsets[1:-1])]
+    X = Sequences.from_strings(texts, alphabet, "mask", rows.ids)
+    if unknown == "error" and (found := first_masked(X.codes, X.offsets, X.alphabet.mask)):
+        row, position = found
+        rows.refuse(row, position, X.alphabet.letter_at(texts[row], position), X.alphabet)
+    return X
+
+
+def hashes_of(ids: list[str]) -> Array:
+    """Return a number for each id, the same for the same id."""
+    return np.fromiter(map(hash, ids), np.int64, len(ids))
+
+
+def check_unique(path: PathLike, ids: Array, hashes: Array, steps: Array) -> None:
+    """Raise if two rows have the same id, naming it and both lines; the hashes are sorted in place."""
+    hashes.sort()
+    if not (hashes[1:] == hashes[:-1]).any():
         return
-    order = np.argsort(hashes, kind="stable")
-    twins = np.flatnonzero(hashes[order][1:] == hashes[order][:-1])
-    pairs = [(int(order[t]), int(order[t + 1])) for t in twins if ids[order[t]] == ids[order[t + 1]]]
-    if pairs:
-        first, second = min(pairs, key=lambda pair: pair[1])
-        where, name = f"{path}:{lines[second]}", ids[second]
-        raise ValueError(
-            f"{where}: the id {name!r} was already used on line {lines[first]}; duplicates='allow' keeps both."
-        )
+    suspects = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
+    first: dict[str, int] = {}
+    for row, name in enumerate(ids):
+        if hash(name) in suspects and first.setdefault(name, row) != row:
+            lines = np.cumsum(steps[: row + 1], dtype=np.int64)
+            raise ValueError(duplicate(path, name, int(lines[row]), int(lines[first[name]])))
+
+
+def duplicate(path: PathLike, name: str, line: int, before: int) -> str:
+    """Return the sentence about an id that was used before."""
+    return f"{path}:{line}: the id {name!r} was already used on line {before}; duplicates='allow' keeps both."
 
 
 def check_unique_names(path: PathLike, ids: list[str], lines: Array) -> Array:
     """Return ids as an array, or raise if one occurs twice."""
     names = np.array(ids, dtype=IDS)
-    check_unique(path, names, np.fromiter(map(hash, ids), np.int64, len(ids)), lines)
+    check_unique(path, names, hashes_of(ids), np.diff(lines, prepend=0))
     return names
-
-
-def _join(pieces: list[Array]) -> Array:
-    """Concatenate pieces and let go of them."""
-    whole = np.concatenate(pieces) if pieces else np.empty(0, np.int64)
-    pieces.clear()
-    return whole
 
 
 def _byte_counts(raw: Array) -> Array:

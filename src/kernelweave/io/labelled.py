@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from kernelweave.data.alphabet import Alphabet
 from kernelweave.data.rows import offsets_of
 from kernelweave.data.sequences import Sequences
 from kernelweave.io.atomic import PathLike, open_aside
-from kernelweave.io.collect import Collector
+from kernelweave.io.collect import Collector, Part
 from kernelweave.io.dataset import Dataset, check_rows, label_text, parse_labels
 from kernelweave.io.source import line_blocks, spans
 
@@ -43,18 +44,23 @@ def read(
     >>> data.X.to_strings(), data.y.tolist(), data.ids.tolist()
     (['ACGT', 'GG'], [1, -1], ['a', 'b'])
     """
-    collector, codes, index = Collector(path), [], {}  # type: ignore[var-annotated]
+    collector, labels = Collector(path), Labels()
+    for part in parts(path, labels):
+        collector.add(*part)
+    X = collector.finish(alphabet, unknown, duplicates)
+    return Dataset(X, labels.finish(), X.ids, "labelled")
+
+
+def parts(path: PathLike, labels: Labels | None = None) -> Iterator[Part]:
+    """Yield the letters of a file in parts of whole lines, with start, line and id of each row."""
     n_tabs = 0
     for block, line in line_blocks(path):
         fields = _Fields(path, block, line, n_tabs)
         n_tabs = fields.n_tabs
-        if not fields.starts.size:
-            continue
-        _add(collector, block, fields)
-        codes.append(_label_codes(path, block, fields, index))
-    X = collector.finish(alphabet, unknown, duplicates)
-    values = parse_labels([raw.decode("utf-8", "backslashreplace") for raw in index])
-    return Dataset(X, values[np.concatenate(codes)], X.ids, "labelled")
+        if fields.starts.size:
+            if labels is not None:
+                labels.add(block, fields)
+            yield _part(block, fields)
 
 
 def write(path: PathLike, X: Sequences, y: Any, ids: Any = None) -> None:
@@ -109,6 +115,9 @@ class _Fields:
         self.n_tabs = n_tabs or (int(counts[0]) if counts.size else 0)
         self._check(path, counts)
         self.label_stops = tabs[first]
+        if (empty := self.label_stops == self.starts).any():
+            line = self.lines[np.argmax(empty)]
+            raise ValueError(f"{path}:{line}: the label is empty; expected label, tab, sequence.")
         self.text_stops = tabs[first + 1] if self.n_tabs == 2 else self.stops
 
     def _check(self, path: PathLike, counts: Array) -> None:
@@ -119,7 +128,7 @@ class _Fields:
             raise ValueError(f"{path}:{line}: found {found} tab-separated fields, expected {wanted}.")
 
 
-def _add(collector: Collector, block: bytes, fields: _Fields) -> None:
+def _part(block: bytes, fields: _Fields) -> Part:
     from kernelweave.data.loops import gather_rows
 
     starts = fields.label_stops + 1
@@ -127,15 +136,29 @@ def _add(collector: Collector, block: bytes, fields: _Fields) -> None:
     letters = np.empty(offsets[-1], np.uint8)
     gather_rows(np.frombuffer(block, np.uint8), starts, np.arange(starts.size), offsets, letters)
     ids = spans(block, fields.text_stops + 1, fields.stops) if fields.n_tabs == 2 else None
-    collector.add(letters, offsets[:-1], fields.lines, ids)
+    return letters, offsets[:-1], fields.lines, ids
 
 
-def _label_codes(path: PathLike, block: bytes, fields: _Fields, index: dict[bytes, int]) -> Array:
+class Labels:
+    """The labels of the lines; each distinct one is kept once."""
+
+    def __init__(self) -> None:
+        self.index: dict[bytes, int] = {}
+        self.codes: list[Array] = []
+
+    def add(self, block: bytes, fields: _Fields) -> None:
+        """Keep the labels of some lines."""
+        self.codes.append(_label_codes(block, fields, self.index))
+
+    def finish(self) -> Array:
+        """Return the label of each line."""
+        values = parse_labels([raw.decode("utf-8", "backslashreplace") for raw in self.index])
+        return values[np.concatenate(self.codes)]
+
+
+def _label_codes(block: bytes, fields: _Fields, index: dict[bytes, int]) -> Array:
     """Return the number of each line's label in `index`, which grows with new labels."""
     lengths = fields.label_stops - fields.starts
-    if not lengths.all():
-        line = fields.lines[np.argmin(lengths)]
-        raise ValueError(f"{path}:{line}: the label is empty; expected label, tab, sequence.")
     width = int(lengths.max())
     if width > WIDE_LABEL:
         raw = [block[a:b] for a, b in zip(fields.starts.tolist(), fields.label_stops.tolist())]
