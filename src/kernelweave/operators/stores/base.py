@@ -1,0 +1,155 @@
+"""The normal vector of a positional string kernel as sparse weights: clear, add, look up, batch look-up.
+
+The kernel counts the k-mers that two rows share at (nearly) the same place,
+
+    K(x, y) = sum_k sum_{|i - j| <= S} m_|i-j| sqrt(c_ik c_jk) [x_i .. x_{i+k-1} = y_j .. y_{j+k-1}],
+
+so the product of ``w = sum_a steps_a Phi(x_a)`` with a row y is one weight per k-mer of y, read where it stands:
+
+    <w, Phi(y)> = sum_j sum_k w_j(y_j .. y_{j+k-1}),
+    w_j(u) = sum_a steps_a sum_{|i - j| <= S} m_|i-j| sqrt(c_ik c_jk) [the k-mer of x_a at i is u].
+
+Shifts are paid for when rows are added; a look-up reads its own position only.  The prefix of an added k-mer is
+added with it, so a look-up may stop at the first k-mer that is missing.
+
+Legend: i source and j target position, k length, c `cells`, m `shift_weights`, S largest shift; `roots` are sqrt(c),
+`reach[j]` is the longest k with ``c_jk > 0``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+Array = np.ndarray
+
+CODE_BITS = 63
+"""Codes of k-mers are signed 64-bit integers, none of them negative."""
+
+ROWS_AT_ONCE = 16384
+"""Rows that visit one position before the next: the more, the longer its weights stay in the fast caches."""
+
+_GROWTH = 1.5  # a full array grows to at least this many times its size
+
+
+@runtime_checkable
+class SparseWeights(Protocol):
+    """A sparse vector over (position, k-mer) that rows are added to and multiplied with.
+
+    Built as ``Store(cells, shift_weights, size, mask)``, empty.
+    """
+
+    def clear(self) -> None:
+        """Forget everything, keep the memory."""
+
+    def add(self, codes: Array, steps: Array) -> None:
+        """Add ``sum_a steps[a] Phi(codes[a])``; codes are (q, length), steps (q,)."""
+
+    def look_up(self, codes: Array) -> float:
+        """Return ``<w, Phi(x)>`` of one row, (length,)."""
+
+    def batch(self, codes: Array, out: Array) -> None:
+        """Add ``<w, Phi(x_a)>`` of every row of codes (n, length) to `out` (n,).
+
+        Only reads the store, without the interpreter lock: threads may call it on blocks of rows, and the bits of a
+        row do not depend on its block.
+        """
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in use."""
+
+
+class PositionalStore(ABC):
+    """What the stores share: the weights of the kernel, checks at the door, the look-up of a single row.
+
+    Parameters
+    ----------
+    cells : (length, degree) non-negative weight of the k-mer of length k (column k - 1) that starts at position i
+    shift_weights : (S + 1,) non-negative weight of a match that is 0..S letters apart
+    size : number of letters, coded 0..size-1
+    mask : code of a letter that matches nothing
+    """
+
+    def __init__(self, cells: Array, shift_weights: Array, size: int, mask: int):
+        cells = np.asarray(cells, dtype=np.float64)
+        length, degree = cells.shape
+        inside = np.minimum(length - np.arange(length), degree)
+        last = degree - np.argmax(cells[:, ::-1] > 0, axis=1)
+        self.size = int(size)
+        self.mask = int(mask)
+        self._roots = np.sqrt(cells)
+        self._shifts = np.array(shift_weights, dtype=np.float64)
+        self._reach = np.where(cells.any(axis=1), np.minimum(last, inside), 0).astype(np.int64)
+        self._depth = int(self._reach.max(initial=0))
+        self._reserve()
+        self.clear()
+
+    def add(self, codes: Array, steps: Array) -> None:
+        """Add ``sum_a steps[a] Phi(codes[a])``; codes are (q, length), steps (q,)."""
+        codes, steps = self._rows(codes), np.ascontiguousarray(steps, dtype=np.float64)
+        if steps.shape != (len(codes),):
+            raise ValueError(f"add needs one step for each of its {len(codes)} rows, but steps are {steps.shape}.")
+        if steps.any() and self._depth:
+            self._add(codes, steps)
+
+    def look_up(self, codes: Array) -> float:
+        """Return ``<w, Phi(x)>`` of one row, (length,)."""
+        out = np.zeros(1)
+        self.batch(np.asarray(codes)[None], out)
+        return float(out[0])
+
+    def batch(self, codes: Array, out: Array) -> None:
+        """Add ``<w, Phi(x_a)>`` of every row of codes (n, length) to `out` (n,)."""
+        codes = self._rows(codes)
+        if out.shape != (len(codes),):
+            raise ValueError(f"batch adds to one number for each of its {len(codes)} rows, but out is {out.shape}.")
+        self._batch(codes, out)
+
+    def _rows(self, codes: Array) -> Array:
+        codes = np.ascontiguousarray(codes).view()
+        codes.flags.writeable = False  # as those of Sequences are: the loops are compiled for one kind of array
+        if codes.ndim != 2 or codes.shape[1] != len(self._reach):
+            raise ValueError(
+                f"{type(self).__name__} holds weights for rows of {len(self._reach)} letters, "
+                f"but was given codes of shape {codes.shape}."
+            )
+        return codes
+
+    def _check_codes(self, codes: int) -> None:
+        """Raise where the codes of k-mers, numbers below `codes`, are too large."""
+        if codes > 2**CODE_BITS:
+            raise ValueError(
+                f"K-mers of {self._depth} letters of an alphabet of {self.size} have no code of {CODE_BITS} bits, "
+                f'which {type(self).__name__} needs; use the store "trie", which takes any degree and alphabet.'
+            )
+
+    @abstractmethod
+    def _reserve(self) -> None:
+        """Allocate the arrays of an empty store."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Forget everything, keep the memory."""
+
+    @abstractmethod
+    def _add(self, codes: Array, steps: Array) -> None:
+        """Add rows that are checked."""
+
+    @abstractmethod
+    def _batch(self, codes: Array, out: Array) -> None:
+        """Look up rows that are checked."""
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Memory in use."""
+
+
+def grown(array: Array, least: int) -> Array:
+    """Return the array with room for `least` first entries or more; what is behind the old ones is not set."""
+    larger = np.empty((max(least, int(_GROWTH * len(array))), *array.shape[1:]), array.dtype)
+    larger[: len(array)] = array
+    return larger
