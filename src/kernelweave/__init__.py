@@ -28,12 +28,15 @@ if TYPE_CHECKING:
         load,
         save,
     )
+    from kernelweave.estimators.scanning import scan
     from kernelweave.io import read, read_fasta
     from kernelweave.kernels import (
         RBF,
+        GappedKmer,
         Identity,
         Laplacian,
         Linear,
+        Mismatch,
         Polynomial,
         Precomputed,
         Product,
@@ -48,9 +51,11 @@ _ROOMS = {
     "data": ("Alphabet", "Sequences", "Views"),
     "io": ("read", "read_fasta"),
     "kernels": (
+        "GappedKmer",
         "Identity",
         "Laplacian",
         "Linear",
+        "Mismatch",
         "Polynomial",
         "Precomputed",
         "Product",
@@ -72,6 +77,7 @@ _ROOMS = {
         "load",
         "save",
     ),
+    "estimators.scanning": ("scan",),
 }
 _HOME = {name: f"{__name__}.{room}" for room, names in _ROOMS.items() for name in names}
 
@@ -90,6 +96,8 @@ __all__ = [  # noqa: RUF022 - in the order of use: data, kernels, estimators, fi
     "RBF",
     "Sigmoid",
     "Spectrum",
+    "Mismatch",
+    "GappedKmer",
     "WeightedDegree",
     "Product",
     "Sum",
@@ -103,6 +111,7 @@ __all__ = [  # noqa: RUF022 - in the order of use: data, kernels, estimators, fi
     "MKLRegressor",
     "load",
     "save",
+    "scan",
     "__version__",
 ]
 

@@ -6,9 +6,10 @@ A row is a list of numbers, a string (N matches nothing), or a dict of named row
 from __future__ import annotations
 
 import math
-from collections import Counter
 from operator import mul
 from typing import Any
+
+from oracles.strings import shared
 
 
 def gram(kernel: Any, rows: list, others: list | None = None) -> list[list[float]]:
@@ -41,19 +42,6 @@ def rbf(k, x, y, i, j):
 
 def laplacian(k, x, y, i, j):
     return math.exp(-rate(k, x) * math.fsum(abs(a - b) for a, b in zip(x, y)))
-
-
-def kmers(text, k):
-    found = Counter(text[start : start + k] for start in range(len(text) - k + 1))
-    return {kmer: times for kmer, times in found.items() if "N" not in kmer}
-
-
-def spectrum(k, x, y, i, j):
-    total = 0
-    for length in range(1 if k.cumulative else k.k, k.k + 1):
-        left, right = kmers(x, length), kmers(y, length)
-        total += sum(times * right.get(kmer, 0) for kmer, times in left.items())
-    return total
 
 
 def weighted_degree(k, x, y, i, j):
@@ -97,7 +85,9 @@ TWINS = {
     "Sigmoid": lambda k, x, y, i, j: math.tanh(rate(k, x) * dot(x, y) + k.coef0),
     "Identity": lambda k, x, y, i, j: float(i == j),
     "Precomputed": lambda k, x, y, i, j: x[j],
-    "Spectrum": spectrum,
+    "Spectrum": lambda k, x, y, i, j: shared(k, x, y),
+    "Mismatch": lambda k, x, y, i, j: shared(k, x, y),
+    "GappedKmer": lambda k, x, y, i, j: shared(k, x, y),
     "WeightedDegree": weighted_degree,
     "On": on,
     "Sum": lambda k, x, y, i, j: math.fsum(value(part, x, y, i, j) for part in k.kernels),

@@ -2,7 +2,9 @@
 
 from kernelweave.kernels.base import Elementwise, FeatureMap, Kernel
 from kernelweave.kernels.compose import Cosine, On, Product, Scaled, Sum, per_feature
+from kernelweave.kernels.gapped import GappedKmer
 from kernelweave.kernels.identity import Identity
+from kernelweave.kernels.mismatch import Mismatch
 from kernelweave.kernels.precomputed import Precomputed
 from kernelweave.kernels.reference import reference
 from kernelweave.kernels.registry import build, describe, parse
@@ -15,10 +17,12 @@ __all__ = [
     "Cosine",
     "Elementwise",
     "FeatureMap",
+    "GappedKmer",
     "Identity",
     "Kernel",
     "Laplacian",
     "Linear",
+    "Mismatch",
     "On",
     "Polynomial",
     "Precomputed",

@@ -212,8 +212,11 @@ class FeatureMap(Protocol, metaclass=_Ability):
     def features(self, X: Any) -> Any:
         """Return the features of the rows of X, CSR (n, number of features)."""
 
-    def names(self, columns: Array) -> list[Any]:
-        """Decode feature columns: what each one counts, for example (k-mer, position)."""
+    def names(self, columns: Array, alphabet: Any = "dna") -> list[Any]:
+        """Decode feature columns: what each one counts, for example (k-mer, position).
+
+        Columns have fixed numbers that hold no letters: `alphabet` (or its name) says how to spell them.
+        """
 
 
 @runtime_checkable

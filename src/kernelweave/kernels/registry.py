@@ -12,7 +12,9 @@ import numpy as np
 
 from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.compose import Cosine, On, Product, Scaled, Sum
+from kernelweave.kernels.gapped import GappedKmer
 from kernelweave.kernels.identity import Identity
+from kernelweave.kernels.mismatch import Mismatch
 from kernelweave.kernels.precomputed import Precomputed
 from kernelweave.kernels.spectrum import Spectrum
 from kernelweave.kernels.vector import RBF, Laplacian, Linear, Polynomial, Sigmoid
@@ -21,7 +23,8 @@ from kernelweave.kernels.weighted_degree import WeightedDegree
 KERNELS: dict[str, type[Kernel]] = {
     cls.__name__: cls
     for cls in (
-        Linear, Polynomial, RBF, Laplacian, Sigmoid, Identity, Precomputed, Spectrum, WeightedDegree,
+        Linear, Polynomial, RBF, Laplacian, Sigmoid, Identity, Precomputed,
+        Spectrum, Mismatch, GappedKmer, WeightedDegree,
         On, Sum, Product, Scaled, Cosine,
     )
 }  # fmt: skip
@@ -36,6 +39,8 @@ SPOKEN: dict[str, type[Kernel]] = {
     "identity": Identity,
     "precomputed": Precomputed,
     "spectrum": Spectrum,
+    "mismatch": Mismatch,
+    "gkm": GappedKmer,
     "wd": WeightedDegree,
 }
 """Short names, as typed by users."""

@@ -1,53 +1,24 @@
 """Spectrum kernel: how often two sequences share each k-mer, wherever it stands.
 
-    K(x, y) = sum over k-mers u of  count_u(x) count_u(y),        cumulative: summed over the lengths 1..k
+    K(x, y) = sum over k-mers u of  count_u(x) count_u(y),        cumulative:  sum_{j=1..k} weight_j K_j(x, y)
 
-Each row becomes a sorted list of its k-mers with their counts, and two rows are compared by one merge.
-A k-mer is spelled as a number whose digits are letters 1..size in base size + 1, so that k-mers of different lengths
-stay apart; one that does not fit 63 bits takes several numbers.  Nothing is hashed: equal codes are equal k-mers.
+Feature u has the value sqrt(weight_|u|) count_u(x), in column  number(u) + |A| + |A|^2 + .. + |A|^(|u| - 1)  for
+cumulative lengths and  number(u)  for one length (see `columns`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from kernelweave._numba import jit
 from kernelweave.data.alphabet import Alphabet
 from kernelweave.kernels.base import Array, Kernel
-from kernelweave.kernels.checks import check_alphabets, check_count, check_sequences
-
-LARGEST = 2**63 - 1
-
-
-@dataclass(frozen=True)
-class KmerCounts:
-    """The k-mers of many rows, sorted within each row.
-
-    Attributes
-    ----------
-    codes : (total, words) int64
-    counts : (total,) float64
-    bounds : (n + 1,) int64, where each row starts
-    alphabet : what the codes are spelled with
-    """
-
-    codes: Array
-    counts: Array
-    bounds: Array
-    alphabet: Alphabet
-
-    def __len__(self) -> int:
-        return len(self.bounds) - 1
-
-    def __getitem__(self, rows: Any) -> KmerCounts:
-        chosen = np.arange(len(self))[rows]
-        sizes = np.diff(self.bounds)[chosen]
-        bounds = np.concatenate([[0], np.cumsum(sizes)])
-        entries = np.arange(bounds[-1]) + np.repeat(self.bounds[chosen] - bounds[:-1], sizes)
-        return KmerCounts(self.codes[entries], self.counts[entries], bounds, self.alphabet)
+from kernelweave.kernels.checks import check_count, check_sequences
+from kernelweave.kernels.columns import LARGEST, as_alphabet, as_csr, check_columns, check_known, name, partners
+from kernelweave.kernels.counts import Counts
+from kernelweave.kernels.kmers import count_kmers, count_long_kmers
 
 
 class Spectrum(Kernel):
@@ -59,110 +30,109 @@ class Spectrum(Kernel):
     ----------
     k : length of the k-mers
     cumulative : count k-mers of all lengths from 1 to k
+    weights : (k,) non-negative weight of each length in the kernel, for cumulative ones; None for 1
+    binary : ask whether a k-mer is there instead of how often
+    reverse_complement : take a k-mer and its reverse complement for the same one (dna and rna)
 
     Examples
     --------
     >>> from kernelweave.data.sequences import Sequences
-    >>> Spectrum(2).gram(Sequences.from_strings(["ACAC", "CACG"], alphabet="dna"))
+    >>> X = Sequences.from_strings(["ACAC", "CACG"], alphabet="dna")
+    >>> Spectrum(2).gram(X)
     array([[5., 3.],
            [3., 3.]])
+    >>> table = Spectrum(2).features(X)
+    >>> table.shape, table[[0]].data, Spectrum(2).names(table[[0]].indices)
+    ((2, 16), array([2., 1.]), ['AC', 'CA'])
     """
 
-    def __init__(self, k: int, cumulative: bool = False):
+    def __init__(
+        self,
+        k: int,
+        cumulative: bool = False,
+        weights: Sequence[float] | None = None,
+        binary: bool = False,
+        reverse_complement: bool = False,
+    ):
         self.k = k
         self.cumulative = cumulative
+        self.weights = weights
+        self.binary = binary
+        self.reverse_complement = reverse_complement
 
-    def prepare(self, X: Any) -> KmerCounts:
-        """Return the sorted k-mers of each sequence with their counts."""
+    def length_weights(self) -> Array:
+        """Return the weight of each length 1..k in the kernel, (k,).
+
+        Examples
+        --------
+        >>> Spectrum(3).length_weights(), Spectrum(3, cumulative=True).length_weights()
+        (array([0., 0., 1.]), array([1., 1., 1.]))
+        """
         check_count(self, "k", self.k)
+        if self.weights is None:
+            return np.ones(self.k) if self.cumulative else np.append(np.zeros(self.k - 1), 1.0)
+        if not self.cumulative:
+            raise ValueError("weights of Spectrum are for k-mers of several lengths; they need cumulative=True.")
+        weights = np.asarray(self.weights, float)
+        if weights.shape != (self.k,) or not np.isfinite(weights).all() or (weights < 0).any():
+            raise ValueError(
+                f"weights={self.weights!r} of Spectrum must be {self.k} non-negative numbers, one for each length."
+            )
+        return weights
+
+    def prepare(self, X: Any) -> Counts:
+        """Return the k-mers of each sequence with the values of their features."""
+        weights = self.length_weights()
         check_sequences(self, X)
-        base = X.alphabet.size + 1
-        per_word = max(digits for digits in range(1, 64) if base**digits <= LARGEST)
-        shortest = 1 if self.cumulative else self.k
-        lengths = np.diff(X.offsets)
-        room = sum(int(np.maximum(lengths - size + 1, 0).sum()) for size in range(shortest, self.k + 1))
-        codes = np.empty((room, -(-self.k // per_word)), np.int64)
-        bounds = np.zeros(len(X) + 1, np.int64)
-        _spell(X.codes, np.asarray(X.offsets), X.alphabet.mask, base, per_word, shortest, self.k, codes, bounds)
-        counts = np.empty(bounds[-1])
-        _sort_and_count(codes, bounds, counts)
-        return KmerCounts(codes[: bounds[-1]].copy(), counts[: bounds[-1]].copy(), bounds, X.alphabet)
+        turn = partners(self, X.alphabet, self.reverse_complement)
+        sizes = np.flatnonzero(weights) + 1
+        scales = np.sqrt(weights[sizes - 1])
+        starts = self._starts(X.alphabet)
+        binary = bool(self.binary)
+        if starts[-1] > LARGEST and sizes.size:
+            return count_long_kmers(X, sizes, scales, turn, X.alphabet.size + 1, 1, binary)
+        firsts = np.array([starts[size - 1] for size in sizes], np.int64)
+        return count_kmers(X, sizes, scales, firsts, starts[-1], turn, X.alphabet.size, binary)
 
     def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
-        """Return the inner products of the counts."""
-        check_alphabets(A.alphabet, B.alphabet)
-        out: Array = np.empty((len(A), len(B)), dtype)
-        _merge(A.codes, A.counts, A.bounds, B.codes, B.counts, B.bounds, A is B, out)
-        return out
+        """Return the inner products of the features."""
+        return A.gram(B, dtype)
 
     def diagonal(self, A: Any) -> Array:
-        """Return the sums of the squared counts."""
-        total = np.concatenate([[0.0], np.cumsum(A.counts**2)])
-        return total[A.bounds[1:]] - total[A.bounds[:-1]]
+        """Return the sums of the squared features."""
+        return A.diagonal()
 
+    def features(self, X: Any) -> Any:
+        """Return how often each k-mer occurs, times the root of its weight, CSR (n, number of k-mers)."""
+        check_count(self, "k", self.k)
+        check_sequences(self, X)
+        columns = self._starts(X.alphabet)[-1]
+        check_columns(self, columns, X.alphabet)
+        counts = self.prepare(X)
+        return as_csr(counts.codes[:, 0], counts.values, counts.bounds, columns)
 
-@jit
-def _spell(letters, offsets, mask, base, per_word, shortest, longest, codes, bounds):  # type: ignore[no-untyped-def]
-    filled = 0
-    words = codes.shape[1]
-    for row in range(offsets.shape[0] - 1):
-        for start in range(offsets[row], offsets[row + 1]):
-            code = np.zeros(words, np.int64)
-            for length in range(1, min(longest, offsets[row + 1] - start) + 1):
-                letter = letters[start + length - 1]
-                if letter == mask:
-                    break
-                word = (length - 1) // per_word
-                code[word] = code[word] * base + letter + 1
-                if length >= shortest:
-                    codes[filled] = code
-                    filled += 1
-        bounds[row + 1] = filled
+    def names(self, columns: Array, alphabet: str | Alphabet = "dna") -> list[str]:
+        """Return the k-mers that feature columns count.
 
+        Examples
+        --------
+        >>> Spectrum(2, cumulative=True).names([3, 4, 19])
+        ['T', 'AA', 'TT']
+        """
+        check_count(self, "k", self.k)
+        alphabet = as_alphabet(alphabet)
+        starts = self._starts(alphabet)
+        names = []
+        for column in check_known(self, columns, starts[-1], alphabet).tolist():
+            length = self.k
+            while starts[length - 1] > column:
+                length -= 1
+            names.append(name(column - starts[length - 1], length, alphabet))
+        return names
 
-@jit
-def _sort_and_count(codes, bounds, counts):  # type: ignore[no-untyped-def]
-    # Shrinks `codes`, `bounds` and `counts` to distinct k-mers in place: the write position never passes the row.
-    filled, start = 0, 0
-    for row in range(bounds.shape[0] - 1):
-        stop = bounds[row + 1]
-        order = np.arange(start, stop)
-        for word in range(codes.shape[1] - 1, -1, -1):
-            order = order[np.argsort(codes[order, word], kind="mergesort")]
-        ordered = codes[order]
-        for i in range(ordered.shape[0]):
-            if i > 0 and _compare(ordered, i - 1, ordered, i) == 0:
-                counts[filled - 1] += 1.0
-            else:
-                codes[filled] = ordered[i]
-                counts[filled] = 1.0
-                filled += 1
-        start = stop
-        bounds[row + 1] = filled
-
-
-@jit
-def _compare(codes, i, others, j):  # type: ignore[no-untyped-def]
-    for word in range(codes.shape[1]):
-        if codes[i, word] < others[j, word]:
-            return -1
-        if codes[i, word] > others[j, word]:
-            return 1
-    return 0
-
-
-@jit
-def _merge(codes, counts, bounds, others, other_counts, other_bounds, same, out):  # type: ignore[no-untyped-def]
-    for a in range(out.shape[0]):
-        for b in range(a + 1 if same else out.shape[1]):
-            total = 0.0
-            i, j = bounds[a], other_bounds[b]
-            while i < bounds[a + 1] and j < other_bounds[b + 1]:
-                order = _compare(codes, i, others, j)
-                if order == 0:
-                    total += counts[i] * other_counts[j]
-                i += order <= 0
-                j += order >= 0
-            out[a, b] = total
-            if same:
-                out[b, a] = total
+    def _starts(self, alphabet: Alphabet) -> list[int]:
+        """Return the first column of each length 1..k and, last, the number of columns."""
+        starts = [0]
+        for length in range(1, self.k + 1):
+            starts.append(starts[-1] + (alphabet.size**length if self.cumulative or length == self.k else 0))
+        return starts
