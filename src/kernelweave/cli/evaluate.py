@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Annotated, Any
 
 from kernelweave.cli import options as o
 from kernelweave.cli.show import Output
@@ -12,10 +12,22 @@ PICTURES = (".png", ".pdf", ".svg")
 LARGEST_TABLE = 30
 """Confusion tables of more classes are left to --json."""
 
+Precision = Annotated[
+    float | None,
+    o.option(
+        o.SHOW,
+        "Also count right and wrong calls at the threshold that finds most while this share of its calls is right.",
+        metavar="SHARE",
+        min=0.0,
+        max=1.0,
+    ),
+]
+
 
 def evaluate(
     model: o.Model,
     data: o.Rows,
+    precision: Precision = None,
     plot: o.Plot = None,
     resamples: o.Resamples = 1000,
     label: o.Label = None,
@@ -33,13 +45,14 @@ def evaluate(
 ) -> None:
     """Measure a model on labelled rows that it was not trained on.
 
-    Two classes: accuracy, areas under the ROC and precision-recall curves with 95 % bootstrap intervals.
+    Two classes: accuracy, areas under the ROC and precision-recall curves with 95 % bootstrap intervals, and the
+    counts of right and wrong calls at the threshold 0 or, with --precision, at that precision.
     More classes: accuracy and who is taken for whom. Regression: R2 and errors.
 
     \b
     Examples:
       kernelweave evaluate sites.kw held_out.tsv --plot curves.png
-      kernelweave evaluate sites.kw true.fa --negative false.fa
+      kernelweave evaluate sites.kw true.fa --negative false.fa --precision 0.9
       kernelweave evaluate table.kw test.csv --label outcome --json
     """
     from kernelweave.cli.predict import decisions
@@ -50,8 +63,11 @@ def evaluate(
     say = Output(json, quiet)
     fitted = load(model)
     if plot is not None:
-        _check_plot(plot, fitted)
+        _check_two(fitted, "--plot draws ROC and precision-recall curves, which need")
+        check_picture(plot)
         check_writable(plot)
+    if precision is not None:
+        _check_two(fitted, "--precision needs")
     reading = o.Reading(format, alphabet, unknown, duplicates, label, id, text, labels, negative)
     rows = read_new(data, fitted, reading)
     y = need_labels(rows, data, label)
@@ -60,20 +76,40 @@ def evaluate(
     if not hasattr(fitted, "decision_function"):
         _regression(about, y, scores, data, say)
     elif len(getattr(fitted, "classes_", (-1, 1))) == 2:
-        _two_classes(about, fitted, y, scores, data, plot, resamples, say)
+        _two_classes(about, fitted, y, scores, data, precision, plot, resamples, say)
     else:
         _many_classes(about, fitted, y, scores, data, say)
 
 
-def _check_plot(plot: str, model: Any) -> None:
+def _check_two(model: Any, what: str) -> None:
     if len(getattr(model, "classes_", (-1, 1))) != 2 or not hasattr(model, "decision_function"):
-        raise ValueError("--plot draws ROC and precision-recall curves, which need a model of exactly two classes.")
+        raise ValueError(f"{what} a model of exactly two classes.")
+
+
+def check_picture(plot: str) -> None:
+    """Raise if the name of a picture does not tell its kind."""
     if not plot.lower().endswith(PICTURES):
         raise ValueError(f"--plot {plot} does not tell the kind of picture; end the name in {', '.join(PICTURES)}.")
 
 
+def save_picture(display: Any, plot: str) -> None:
+    """Write a drawn display into a file, whole or not at all."""
+    from kernelweave.io import atomic_path
+
+    with atomic_path(plot) as aside:
+        display.figure_.savefig(aside, format=os.path.splitext(plot)[1][1:].lower(), dpi=150)
+
+
 def _two_classes(
-    about: dict[str, Any], model: Any, y: Any, scores: Any, path: str, plot: str | None, resamples: int, say: Output
+    about: dict[str, Any],
+    model: Any,
+    y: Any,
+    scores: Any,
+    path: str,
+    precision: float | None,
+    plot: str | None,
+    resamples: int,
+    say: Output,
 ) -> None:
     import numpy as np
 
@@ -86,29 +122,46 @@ def _two_classes(
         raise ValueError(
             f"{path} has rows of one class only ({y[0]}); areas under curves need both, {classes[0]} and {classes[1]}."
         )
-    if plot is not None:
-        measured = _draw(plot, y, scores, classes[1], about["model"], resamples)
-    else:
-        measured = bootstrap_scores(y, scores, positive=classes[1], n_resamples=resamples)
+    calls = _calls(y, scores, classes[1], precision)
+    measured = None if plot is None else _draw(plot, y, scores, classes[1], about["model"], resamples)
+    if measured is None or precision is not None:
+        measured = bootstrap_scores(y, scores, positive=classes[1], n_resamples=resamples, precision=precision)
     values = {name: {"value": i.value, "low": i.low, "high": i.high} for name, i in measured.items()}
-    spelled = {"accuracy": "accuracy", "auroc": "auROC", "auprc": "auPRC"}
+    spelled = {"accuracy": "accuracy", "auroc": "auROC", "auprc": "auPRC", "recall": "recall"}
     lines = [(spelled[name], f"{i.value:.4f}  [{i.low:.4f}, {i.high:.4f}]") for name, i in measured.items()]
     counts = f"{np.sum(y == classes[1])} x {classes[1]} (positive), {np.sum(y == classes[0])} x {classes[0]}"
-    extra = {"plot": plot, "positive": classes[1]}
-    lines = [("rows", f"{len(y)}: {counts}"), *lines] + ([("picture", plot)] if plot else [])
-    say.result({**about, **extra, **values}, lines)
+    table = [[calls.true_negatives, calls.false_positives], [calls.false_negatives, calls.true_positives]]
+    found = {"labels": classes, "counts": table, "threshold": calls.threshold, "precision": calls.precision}
+    extra = {"plot": plot, "positive": classes[1], "confusion": found}
+    lines = [("rows", f"{len(y)}: {counts}"), *lines, ("threshold", _threshold_line(calls, precision))]
+    say.result({**about, **extra, **values}, lines + ([("picture", plot)] if plot else []))
+    if not say.as_json:
+        named = [str(label) for label in classes]
+        say.table(["true \\ said", *named], [[label, *row] for label, row in zip(named, table)])
+
+
+def _calls(y: Any, scores: Any, positive: Any, precision: float | None) -> Any:
+    """Count right and wrong calls at the threshold 0, or at the one that keeps a precision."""
+    from kernelweave.interpret import confusion, confusion_at_precision
+
+    if precision is None:
+        return confusion(y, scores, positive=positive)
+    return confusion_at_precision(y, scores, precision, positive=positive)
+
+
+def _threshold_line(calls: Any, precision: float | None) -> str:
+    asked = "" if precision is None else f" for a precision of at least {precision:g}"
+    return f"{calls.threshold:.4g}{asked}: precision {calls.precision:.4f}, recall {calls.recall:.4f}"
 
 
 def _draw(plot: str, y: Any, scores: Any, positive: Any, name: str, resamples: int) -> Any:
     """Draw both curves into a file and return the scores."""
     os.environ.setdefault("MPLBACKEND", "Agg")
-    from kernelweave.io import atomic_path
     from kernelweave.plots import CurvesDisplay
 
     title = os.path.basename(name)
     display = CurvesDisplay.from_scores(y, scores, positive=positive, name=title, n_resamples=resamples).plot()
-    with atomic_path(plot) as aside:
-        display.figure_.savefig(aside, format=os.path.splitext(plot)[1][1:].lower(), dpi=150)
+    save_picture(display, plot)
     return display.scores
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from kernelweave.cli import explain
 from kernelweave.cli import options as o
 from kernelweave.cli.show import Output, size_of
 
@@ -15,17 +16,57 @@ SHOWN = (
 """Parameters that tell a person what was asked for."""
 
 
-def inspect(model: o.Model, json: o.Json = False, quiet: o.Quiet = False, debug: o.Debug = False) -> None:
+WHAT = "Models of k-mers at positions (weighted degree)"
+Top = Annotated[int | None, o.option(WHAT, "How many of the best k-mers to list (default 10).", min=1)]
+Length = Annotated[int | None, o.option(WHAT, "List k-mers of this length only.", "--length", "-k", min=1)]
+Class = Annotated[
+    str | None, o.option(WHAT, "Speak of this class, for a model of several.", "--class", metavar="LABEL")
+]
+Plot = Annotated[
+    str | None, o.option(WHAT, "Draw what the model has learned into a .png, .pdf or .svg.", metavar="FILE")
+]
+Draw = Annotated[
+    Literal["degrees", "positions", "kmers", "poim"] | None,
+    o.option(
+        WHAT,
+        "What to draw: learned weight by degrees or positions, the best kmers, or poim, the importance of all short "
+        "k-mers at each position; chosen by the kernels if not given.",
+        metavar="NAME",
+    ),
+]
+Origin = Annotated[int | None, o.option(WHAT, "Position that pictures show as 0, the splice site for example.")]
+
+
+def inspect(
+    model: o.Model,
+    top: Top = None,
+    length: Length = None,
+    target: Class = None,
+    plot: Plot = None,
+    draw: Draw = None,
+    origin: Origin = None,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+    debug: o.Debug = False,
+) -> None:
     """Show what a model is: estimator, kernel, support vectors, certificate, training sizes, file format.
+
+    Where it compares k-mers at positions, also learned weights by degree and position and the best k-mers.
 
     \b
     Examples:
       kernelweave inspect sites.kw
+      kernelweave inspect sites.kw --top 20 -k 4
+      kernelweave inspect sites.kw --plot importance.png --draw poim --origin 60
       kernelweave inspect sites.kw --json | jq .duality_gap
     """
+    from kernelweave.cli.rows import last_step
     from kernelweave.estimators import load
     from kernelweave.estimators.persistence import read_header
 
+    if plot is None and (draw is not None or origin is not None):
+        raise ValueError("--draw and --origin say how to draw a picture; name its file with --plot.")
+    say = Output(json, quiet)
     header, size = read_header(model), os.path.getsize(model)
     fitted = load(model)
     found = facts(fitted)
@@ -38,7 +79,20 @@ def inspect(model: o.Model, json: o.Json = False, quiet: o.Quiet = False, debug:
         **found,
     }
     file = f"{model} ({size_of(size)}), model format {header['version']}, written by kernelweave {header['library']}"
-    Output(json, quiet).result(values, [("file", file), *_lines(found)])
+    learned: dict[str, Any] = {}
+    if explain.is_positional(last_step(fitted)):
+        learned = explain.explained(last_step(fitted), top, length, target)
+        if plot is not None:
+            learned["drawn"] = explain.picture(last_step(fitted), plot, draw, top, length, target, origin or 0)
+            learned["plot"] = plot
+    elif any(given is not None for given in (top, length, target, plot, draw)):
+        raise ValueError(
+            f"{model} compares no k-mers at positions, so that there are none to list or draw; "
+            "--top, --length, --class, --plot and --draw are for models with a kernel such as wd:20."
+        )
+    shown = [("file", file), *_lines(found), *explain.lines(learned)]
+    say.result({**values, **learned}, shown + ([("picture", plot)] if plot else []))
+    explain.table(learned, say)
 
 
 def facts(model: Any) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from kernelweave.interpret.scores import (
     auroc,
     bootstrap_curves,
     bootstrap_scores,
+    confusion,
     confusion_at_precision,
     curves,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "bootstrap_curves",
     "bootstrap_scores",
     "cell_weights",
+    "confusion",
     "confusion_at_precision",
     "curves",
     "poim",

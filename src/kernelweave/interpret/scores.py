@@ -135,6 +135,28 @@ def curves(y_true: Any, scores: Any, *, positive: Any = None) -> Curves:
     return Curves(ranking.values[ranking.ends], fp / ranking.n_negative, tp / ranking.n_positive, tp / (tp + fp))
 
 
+def confusion(y_true: Any, scores: Any, *, threshold: float = 0.0, positive: Any = None) -> Confusion:
+    """Return the counts at a threshold.
+
+    Parameters
+    ----------
+    y_true : (n,) two distinct labels
+    scores : (n,) decision values, larger for the positive class
+    threshold : scores from here up are called positive
+    positive : label of the positive class; None for the larger one
+
+    Examples
+    --------
+    >>> found = confusion([-1, 1, 1], [-2.0, 0.5, -0.1])
+    >>> found.true_positives, found.false_negatives, found.precision
+    (1, 1, 1.0)
+    """
+    ranking = Ranking(y_true, scores, positive)
+    called = ranking.values >= threshold
+    hits, false = int((called & ranking.positives).sum()), int((called & ~ranking.positives).sum())
+    return Confusion(float(threshold), hits, false, ranking.n_positive - hits, ranking.n_negative - false)
+
+
 def confusion_at_precision(y_true: Any, scores: Any, precision: float, *, positive: Any = None) -> Confusion:
     """Return the counts at the threshold that finds most positives while keeping at least this precision.
 
@@ -151,8 +173,7 @@ def confusion_at_precision(y_true: Any, scores: Any, precision: float, *, positi
     >>> found.threshold, found.recall
     (-0.5, 1.0)
     """
-    if not 0.0 <= precision <= 1.0:
-        raise ValueError(f"precision={precision!r} is not a share; expected a number between 0 and 1.")
+    _check_share(precision)
     ranking = Ranking(y_true, scores, positive)
     tp, fp = ranking.counts()
     reached = np.flatnonzero(tp / (tp + fp) >= precision)
@@ -174,6 +195,7 @@ def bootstrap_scores(
     confidence: float = 0.95,
     positive: Any = None,
     random_state: int = 0,
+    precision: float | None = None,
 ) -> dict[str, Interval]:
     """Return accuracy, auROC and auPRC with percentile intervals from a stratified bootstrap.
 
@@ -188,10 +210,11 @@ def bootstrap_scores(
     confidence : share of the resamples that the interval covers
     positive : label of the positive class; None for the larger one
     random_state : seed
+    precision : where given, also the largest recall at this precision or better (0 where none has it)
 
     Returns
     -------
-    dict with keys "accuracy", "auroc", "auprc" and `Interval` values
+    dict with keys "accuracy", "auroc", "auprc" (and "recall") and `Interval` values
 
     Examples
     --------
@@ -200,11 +223,18 @@ def bootstrap_scores(
     (0.8, True)
     """
     _check_bootstrap(n_resamples, confidence)
+    if precision is not None:
+        _check_share(precision)
     ranking = Ranking(y_true, scores, positive)
-    drawn = [ranking.summary(threshold, weights) for weights in ranking.resamples(n_resamples, random_state)]
+
+    def measured(weights: Array | None = None) -> dict[str, Array]:
+        recall = {} if precision is None else {"recall": _recall(*ranking.counts(weights), precision)}
+        return {**ranking.summary(threshold, weights), **recall}
+
+    drawn = [measured(weights) for weights in ranking.resamples(n_resamples, random_state)]
     tails = [(1.0 - confidence) / 2, (1.0 + confidence) / 2]
     found = {}
-    for name, value in ranking.summary(threshold).items():
+    for name, value in measured().items():
         low, high = np.quantile(np.concatenate([block[name] for block in drawn]), tails)
         found[name] = Interval(float(value), float(low), float(high))
     return found
@@ -250,6 +280,17 @@ def bootstrap_curves(
             drawn["precision"].append((tp / np.maximum(tp + fp, 1.0))[step])
     tails = [(1.0 - confidence) / 2, (1.0 + confidence) / 2]
     return {name: tuple(np.quantile(rows, tails, axis=0)) for name, rows in drawn.items()}
+
+
+def _recall(tp: Array, fp: Array, precision: float) -> Array:
+    """Return the largest recall with at least this precision, (...) for counts (..., g)."""
+    reached = tp >= precision * (tp + fp)
+    return np.where(reached, tp, 0.0).max(axis=-1) / tp[..., -1]
+
+
+def _check_share(precision: float) -> None:
+    if not 0.0 <= precision <= 1.0:
+        raise ValueError(f"precision={precision!r} is not a share; expected a number between 0 and 1.")
 
 
 def _check_bootstrap(n_resamples: int, confidence: float) -> None:

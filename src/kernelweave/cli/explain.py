@@ -1,0 +1,126 @@
+"""What `kernelweave inspect` says of models that compare k-mers at positions: learned weights and best k-mers."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from typing import Any
+
+from kernelweave.cli.show import Output
+
+LISTED = 8
+"""Windows or degrees that fit into one line."""
+SHOWN = 10
+"""k-mers that are listed unless told otherwise."""
+QUICK = 40_000_000
+"""k-mers of support rows that are looked through within about two seconds; more are looked through only if asked."""
+_WHICH = "The model has a decision value for each of its classes; name one of them with --class."
+
+
+def is_positional(core: Any) -> bool:
+    """Return whether some kernel of a fitted model compares k-mers at positions."""
+    return len(core.support_) > 0 and _parts(core) > 0
+
+
+def _parts(core: Any) -> int:
+    """Return how many kernels of a model compare k-mers at positions."""
+    from kernelweave.interpret.parts import positional_parts
+
+    kernels = core.kernels_ if hasattr(core, "kernels_") else [core.kernel_]
+    return sum(len(list(positional_parts(kernel, core.reference_))) for kernel in kernels)
+
+
+def explained(core: Any, top: int | None, k: int | None, target: Any) -> dict[str, Any]:
+    """Return learned weights (of a model with several kernels) and the best k-mers, as plain data."""
+    from kernelweave.interpret import cell_weights, top_kmers
+
+    target = chosen_class(core, target)
+    several = len(core.dual_coef_) > 1
+    found: dict[str, Any] = {}
+    if hasattr(core, "kernels_") and (target is not None or core.kernel_weights_.ndim == 1):
+        found |= _learned(core, target)
+    if several and target is None:
+        if top is not None or k is not None:
+            raise ValueError(_WHICH)
+        return found
+    if top is not None or k is not None or len(core.support_) * cell_weights(core, target=target).size <= QUICK:
+        found["kmers"] = [asdict(kmer) for kmer in top_kmers(core, top or SHOWN, k, target=target)]
+    return found
+
+
+def _learned(core: Any, target: Any) -> dict[str, Any]:
+    """Return the weights in the directions in which the kernels of the model divide them."""
+    from kernelweave.interpret import weights_by_degree, weights_by_position
+
+    degrees, places = weights_by_degree(core, target=target), weights_by_position(core, target=target)
+    found: dict[str, Any] = {"weight_of_other_kernels": degrees.other}
+    if _parts(core) > len(places.weights):
+        found["weights_by_degree"] = dict(zip(degrees.names, degrees.weights.tolist()))
+    if len(places.weights) > 1:
+        found["weights_by_position"] = dict(zip(places.names, places.weights.tolist()))
+    return found
+
+
+def chosen_class(core: Any, said: str | None) -> Any:
+    """Return the class of a model that was named on the command line."""
+    if said is None:
+        return None
+    classes = {str(label): label for label in getattr(core, "classes_", ())}
+    if said not in classes:
+        known = f"it knows {', '.join(list(classes)[:10])}" if classes else "it has no classes"
+        raise ValueError(f"--class {said} is no class of the model; {known}.")
+    return classes[said]
+
+
+def lines(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """Say the learned weights in a line each, the largest first."""
+    said = []
+    units = {"weights_by_degree": ("by degree", "length"), "weights_by_position": ("by position", "window")}
+    for key, (name, unit) in units.items():
+        if key in found:
+            used = sorted((pair for pair in found[key].items() if pair[1] > 0), key=lambda pair: -pair[1])
+            listed = ", ".join(f"{place} {share:.3f}" for place, share in used[:LISTED])
+            said.append((name, f"{unit} and share of the weight: {listed}" + (", ..." if len(used) > LISTED else "")))
+    return said
+
+
+def table(found: dict[str, Any], say: Output) -> None:
+    """List the best k-mers."""
+    if found.get("kmers") and not say.as_json:
+        rows = [[kmer["kmer"], kmer["position"], f"{kmer['weight']:+.4f}"] for kmer in found["kmers"]]
+        say.table(["k-mer", "position", "adds to the decision value"], rows)
+
+
+def picture(core: Any, plot: str, draw: str | None, top: int | None, k: int | None, target: Any, origin: int) -> str:
+    """Draw what was asked for, or what the model has learned; return its name."""
+    from kernelweave.cli.evaluate import check_picture, save_picture
+    from kernelweave.io import check_writable
+
+    check_picture(plot)
+    check_writable(plot)
+    os.environ.setdefault("MPLBACKEND", "Agg")
+    from kernelweave import plots
+
+    target = chosen_class(core, target)
+    if target is None and len(core.dual_coef_) > 1:
+        raise ValueError(_WHICH)
+    which = draw or _fitting(core, target)
+    if which == "degrees":
+        display: Any = plots.DegreeWeightsDisplay.from_estimator(core, target=target).plot()
+    elif which == "positions":
+        display = plots.PositionWeightsDisplay.from_estimator(core, target=target).plot(origin=origin)
+    elif which == "kmers":
+        display = plots.KmerDisplay.from_estimator(core, top or 2 * SHOWN, k, target=target).plot(origin=origin)
+    else:
+        display = plots.PoimDisplay.from_estimator(core, k or 2, target=target).plot(origin=origin)
+    save_picture(display, plot)
+    return which
+
+
+def _fitting(core: Any, target: Any) -> str:
+    """Choose the picture of what was learned: by position, by degree, or, with one kernel, the importance of k-mers."""
+    from kernelweave.interpret import weights_by_position
+
+    if not hasattr(core, "kernels_"):
+        return "poim"
+    return "positions" if len(weights_by_position(core, target=target).weights) > 1 else "degrees"
