@@ -27,18 +27,6 @@ def test_spectrum_agrees_with_its_twin(rows, others, k, cumulative):
 
 
 @slow_start
-@given(st.data(), st.integers(0, 12), st.integers(1, 15))
-def test_weighted_degree_agrees_with_its_twin(data, length, degree):
-    row = st.text("ACN", min_size=length, max_size=length)
-    rows = data.draw(st.lists(row, min_size=1, max_size=5))
-    others = data.draw(st.lists(row, min_size=1, max_size=5))
-    kernel = WeightedDegree(degree)
-    np.testing.assert_allclose(kernel.gram(dna(rows)), gram(kernel, rows), atol=1e-12)
-    np.testing.assert_allclose(kernel.gram(dna(rows), dna(others)), gram(kernel, rows, others), atol=1e-12)
-    np.testing.assert_allclose(kernel.diag(dna(rows)), np.diag(gram(kernel, rows)), atol=1e-12)
-
-
-@slow_start
 @given(st.data())
 def test_taken_rows_give_the_sub_matrix(data):
     rows = data.draw(st.lists(LETTERS, min_size=1, max_size=6))
@@ -69,26 +57,16 @@ def test_words_of_any_alphabet_size(size):
     X = Sequences.from_tokens([[f"w{i}" for i in row] for row in rows], alphabet)
     assert Spectrum(2).gram(X).tolist() == [[5.0, 3.0], [3.0, 3.0]]
     assert Spectrum(4).gram(X).tolist() == [[1.0, 0.0], [0.0, 1.0]]
-    assert WeightedDegree(1).gram(X).tolist() == [[4.0, 0.0], [0.0, 4.0]]
 
 
 def test_masked_letters_match_nothing():
     X = dna(["ANA", "ANA", "NNN"])
     assert Spectrum(1).gram(X).tolist() == [[4.0, 4.0, 0.0], [4.0, 4.0, 0.0], [0.0, 0.0, 0.0]]
-    assert WeightedDegree(2, weights=[1, 1]).gram(X).tolist() == [[2.0, 2.0, 0.0], [2.0, 2.0, 0.0], [0.0, 0.0, 0.0]]
 
 
 def test_no_rows_at_all():
-    for kernel in (Spectrum(2), WeightedDegree(2)):
-        assert kernel.gram(dna(["ACG"]), dna(["ACG"])[:0]).shape == (1, 0)
-        assert kernel.gram(dna([])).shape == (0, 0)
-
-
-def test_weights_of_the_degrees():
-    assert WeightedDegree(20).degree_weights().sum() == pytest.approx(1.0)
-    X = dna(["ACGT", "ACGA"])
-    parts = [WeightedDegree(2, weights=[1, 0]).gram(X), WeightedDegree(2, weights=[0, 1]).gram(X)]
-    np.testing.assert_allclose(WeightedDegree(2, weights=np.array([0.5, 2])).gram(X), 0.5 * parts[0] + 2 * parts[1])
+    assert Spectrum(2).gram(dna(["ACG"]), dna(["ACG"])[:0]).shape == (1, 0)
+    assert Spectrum(2).gram(dna([])).shape == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -96,23 +74,12 @@ def test_weights_of_the_degrees():
     [
         (Spectrum(0), "k=0 of Spectrum must be a positive integer"),
         (Spectrum(2.0), "k=2.0 of Spectrum"),
-        (WeightedDegree(-1), "degree=-1 of WeightedDegree must be a positive integer"),
-        (WeightedDegree(True), "degree=True of WeightedDegree"),
-        (WeightedDegree(2, weights=[1.0]), "must be 2 non-negative numbers"),
-        (WeightedDegree(2, weights=[1.0, -1.0]), "must be 2 non-negative numbers"),
     ],
     ids=repr,
 )
 def test_parameters_without_meaning_are_refused(kernel, sentence):
     with pytest.raises(ValueError, match=sentence):
         kernel.gram(dna(["ACGT"]))
-
-
-def test_rows_of_different_length_are_named():
-    with pytest.raises(ValueError, match="row 0 has 3 letters and row 2 has 4"):
-        WeightedDegree(2).gram(dna(["ACG", "ACT", "ACGT"]))
-    with pytest.raises(ValueError, match="one side has 3 letters a row and the other 4"):
-        WeightedDegree(2).gram(dna(["ACG"]), dna(["ACGT"]))
 
 
 @pytest.mark.parametrize("kernel", [Spectrum(2), WeightedDegree(2)], ids=repr)

@@ -44,13 +44,13 @@ def popcount(context: Any, word: Any) -> Any:
 
 
 @intrinsic
-def leading_zeros(context: Any, word: Any) -> Any:
-    """Return how many bits above the highest bit set are zero; 64 for an empty word (jitted code only)."""
+def reversed_bits(context: Any, word: Any) -> Any:
+    """Return a word with bit i moved to bit 63 - i (jitted code only)."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.ctlz(arguments[0], cgutils.false_bit)
+        return builder.bitreverse(arguments[0])
 
-    return types.int64(types.uint64), generate
+    return types.uint64(types.uint64), generate
 
 
 @intrinsic
@@ -87,16 +87,20 @@ def bit_window(length: int, start: int, stop: int) -> Array:
 
 @jit
 def pack(codes, mask, planes):  # type: ignore[no-untyped-def]
-    """Write rows of codes as planes that are zero so far."""
+    """Write rows of codes as planes."""
     last = planes.shape[2] - 1
     for a in range(codes.shape[0]):
-        for i in range(codes.shape[1]):
-            code = np.uint64(codes[a, i])
-            if code != np.uint64(mask):
-                w, bit = i >> 6, np.uint64(i & 63)
-                for p in range(last):
-                    planes[a, w, p] |= ((code >> np.uint64(p)) & ONE) << bit
-                planes[a, w, last] |= ONE << bit
+        for w in range(planes.shape[1]):
+            start, stop = w * WORD, min((w + 1) * WORD, codes.shape[1])
+            valid = NONE
+            for i in range(start, stop):
+                valid |= np.uint64(codes[a, i] != mask) << np.uint64(i - start)
+            planes[a, w, last] = valid
+            for p in range(last):
+                digits = NONE
+                for i in range(start, stop):
+                    digits |= ((np.uint64(codes[a, i]) >> np.uint64(p)) & ONE) << np.uint64(i - start)
+                planes[a, w, p] = digits & valid
 
 
 @jit
@@ -110,30 +114,6 @@ def move(planes, row, offset, out):  # type: ignore[no-untyped-def]
             low = planes[row, q, p] if 0 <= q < words else NONE
             high = planes[row, q + 1, p] if 0 <= q + 1 < words else NONE
             out[w, p] = low if part == NONE else (low >> part) | (high << (np.uint64(WORD) - part))
-
-
-@jit
-def match(first, second, row, low, high, out):  # type: ignore[no-untyped-def]
-    """Write where one row (words, planes) and a row of many (n, words, planes) match, words low..high-1."""
-    last = first.shape[1] - 1
-    for w in range(low, high):
-        differ = NONE
-        for p in range(last):
-            differ |= first[w, p] ^ second[row, w, p]
-        out[w] = ~differ & first[w, last] & second[row, w, last]
-
-
-@jit
-def narrow(mask, low, high):  # type: ignore[no-untyped-def]
-    """Turn the starts of shared k-mers into those of shared (k+1)-mers; return whether any is left.
-
-    The word behind the last one, ``mask[high]``, is zero.
-    """
-    left = NONE
-    for w in range(low, high):
-        mask[w] &= (mask[w] >> ONE) | (mask[w + 1] << TOP)
-        left |= mask[w]
-    return left != NONE
 
 
 @jit
@@ -157,7 +137,9 @@ def degree_counts(first, second, scratch, out):  # type: ignore[no-untyped-def]
     for k in range(out.shape[0]):
         found = 0
         for w in range(words):
-            found += popcount(scratch[w])
-        out[k] = found
-        if found == 0 or not narrow(scratch, 0, words):
+            word = scratch[w]
+            found += popcount(word)
+            scratch[w] = word & ((word >> ONE) | (scratch[w + 1] << TOP))
+        if found == 0:
             break
+        out[k] = found

@@ -22,6 +22,7 @@ from kernelweave.estimators.inputs import as_kernel, new_rows, training_rows
 from kernelweave.estimators.normalize import normalized
 from kernelweave.kernels import RBF, Kernel, Linear, Precomputed, reference
 from kernelweave.kernels.base import count
+from kernelweave.kernels.windows import Windows
 from kernelweave.operators.cross_family import CrossFamily
 from kernelweave.operators.family import SharedSet, StoredSet
 from kernelweave.operators.mixture import Family
@@ -63,11 +64,18 @@ class MKLEstimator(KernelEstimator):
                 return [Linear()]
             gamma = RBF(gamma="scale").fitted(X, weight).gamma  # type: ignore[attr-defined]
             return [Linear(), *(RBF(gamma=factor * gamma) for factor in DEFAULT_FACTORS)]
-        if isinstance(self.kernels, str | Kernel) or not isinstance(self.kernels, Sequence):
+        given = [self.kernels] if isinstance(self.kernels, Windows) else self.kernels
+        if isinstance(given, str | Kernel) or not isinstance(given, Sequence):
             raise TypeError("kernels must be a list of kernels, for example kw.RBF.grid([0.1, 1, 10]) + [kw.Linear()].")
-        if len(self.kernels) == 0:
+        if len(given) == 0:
             raise ValueError("kernels is an empty list; give at least one kernel.")
-        return [as_kernel(kernel, Linear()) for kernel in self.kernels]
+        kernels: list[Kernel] = []
+        for kernel in given:
+            if isinstance(kernel, Windows) and X is not None:
+                kernels += kernel.unrolled(X)
+            else:  # what rows the windows need is told by the kernel they divide
+                kernels.append(as_kernel(kernel.kernel if isinstance(kernel, Windows) else kernel, Linear()))
+        return kernels
 
     def _rows(self, X: Any) -> Any:
         self._check_parameters()

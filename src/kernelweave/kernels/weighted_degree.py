@@ -17,40 +17,24 @@ because the bracket is never negative, whatever S (Rogosinski and Szego), so no 
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from kernelweave._numba.bits import WORD, bit_planes, bit_window
 from kernelweave.data.alphabet import Alphabet
 from kernelweave.kernels.base import Array, Kernel
-from kernelweave.kernels.checks import check_alphabets, check_count, check_sequences
-from kernelweave.kernels.weighted_degree_pairs import Plan, own_values, pair_values
+from kernelweave.kernels.checks import check_count
+from kernelweave.kernels.code_rows import CodeRows, check_comparable, code_rows
+from kernelweave.kernels.columns import as_alphabet
+from kernelweave.kernels.weighted_degree_features import positional_features, positional_names
+from kernelweave.kernels.weighted_degree_pairs import block_values, own_values, pair_degrees
+from kernelweave.kernels.weighted_degree_plan import Plan, make_plan
 
-
-@dataclass(frozen=True)
-class CodeRows:
-    """Sequences of one length.
-
-    Attributes
-    ----------
-    codes : (n, length) letters
-    planes : (n, words, planes) uint64, the same letters as bits
-    alphabet : what they are spelled with
-    """
-
-    codes: Array
-    planes: Array
-    alphabet: Alphabet
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    def __getitem__(self, rows: Any) -> CodeRows:
-        return CodeRows(self.codes[rows], self.planes[rows], self.alphabet)
+if TYPE_CHECKING:
+    from kernelweave.kernels.windows import Windows
 
 
 class WeightedDegree(Kernel):
@@ -162,36 +146,17 @@ class WeightedDegree(Kernel):
         """Return the letters as a matrix and as bit planes."""
         self.degree_weights()
         self.shift_weights()
-        check_sequences(self, X)
-        if len(X) == 0:
-            codes = np.empty((0, 0), X.codes.dtype)
-        elif X.is_fixed_length:
-            codes = np.ascontiguousarray(X.matrix)
-            self.place_weights(codes.shape[1])
-        else:
-            lengths = np.diff(X.offsets)
-            row = int(np.argmax(lengths != lengths[0]))
-            raise ValueError(
-                f"WeightedDegree compares sequences of one length, but row 0 has {lengths[0]} letters and row {row} "
-                f"has {lengths[row]}."
-            )
-        return CodeRows(codes, bit_planes(codes, X.alphabet.size, X.alphabet.mask), X.alphabet)
+        rows = code_rows(self, X)
+        if len(rows):
+            self.place_weights(rows.codes.shape[1])
+        return rows
 
     def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
         """Return the weighted numbers of shared k-mers."""
-        check_alphabets(A.alphabet, B.alphabet)
-        out: Array = np.zeros((len(A), len(B)), dtype)
-        if out.size == 0:
-            return out
-        if A.codes.shape[1] != B.codes.shape[1]:
-            raise ValueError(
-                f"WeightedDegree compares sequences of one length, but one side has {A.codes.shape[1]} letters a row "
-                f"and the other {B.codes.shape[1]}."
-            )
-        planes = np.ascontiguousarray(A.planes)
-        others = planes if A is B else np.ascontiguousarray(B.planes)
-        pair_values(planes, others, self._plan(A.codes.shape[1]), A is B, out)
-        return out
+        check_comparable(self, A, B)
+        if len(A) == 0 or len(B) == 0:
+            return np.zeros((len(A), len(B)), dtype)
+        return block_values(A.planes, B.planes, self._plan(A.codes.shape[1]), A is B, dtype)
 
     def diagonal(self, A: Any) -> Array:
         """Return the kernel of each row with itself."""
@@ -199,6 +164,100 @@ class WeightedDegree(Kernel):
         if len(A):
             own_values(np.ascontiguousarray(A.planes), self._plan(A.codes.shape[1]), out)
         return out
+
+    def pair_degrees(self, A: Any, B: Any) -> Array:
+        """Return what the rows of two prepared inputs share for each length of k-mers, (n, m, degree).
+
+        Shifts, position weights and positions are counted in; the weights of the lengths are not, and `only` is not
+        looked at: ``pair_degrees(A, B) @ degree_weights()`` is the block.
+
+        Examples
+        --------
+        >>> from kernelweave.data.sequences import Sequences
+        >>> kernel = WeightedDegree(3)
+        >>> A = kernel.prepare(Sequences.from_strings(["ACGT", "ACGA"], alphabet="dna"))
+        >>> kernel.pair_degrees(A[:1], A)
+        array([[[4., 3., 2.],
+                [3., 2., 1.]]])
+        """
+        check_comparable(self, A, B)
+        out = np.zeros((len(A), len(B), int(self.degree)))
+        if out.size:
+            length = A.codes.shape[1]
+            places = self.place_weights(length)
+            plan = make_plan(np.ones(int(self.degree)), places, self._window(length), self.shift_weights())
+            pair_degrees(np.ascontiguousarray(A.planes), np.ascontiguousarray(B.planes), plan, out)
+        return out
+
+    def features(self, X: Any) -> Any:
+        """Return one feature for each position and k-mer, CSR (n, columns); inner products of rows are the kernel.
+
+        What a column counts is fixed by degree and alphabet.  There are as many columns as conceivable k-mers, so
+        operations whose work grows with their number (a transposed product) want only those in use: ``numpy.unique``.
+
+        Parameters
+        ----------
+        X : n sequences of one length
+
+        Examples
+        --------
+        >>> from kernelweave.data.sequences import Sequences
+        >>> kernel = WeightedDegree(2, weights=[1, 4])
+        >>> F = kernel.features(Sequences.from_strings(["CA"], alphabet="dna"))
+        >>> dict(zip(kernel.names(F.indices), F.data.tolist()))
+        {('C', 0): 1.0, ('CA', 0): 2.0, ('A', 1): 1.0}
+        """
+        A = self.prepare(X)
+        return positional_features(self, A.codes, A.alphabet, self.cells(A.codes.shape[1]), self.shift_weights())
+
+    def names(self, columns: Array, alphabet: str | Alphabet = "dna") -> list[tuple[str, int]]:
+        """Return the k-mer and the position that each feature column counts.
+
+        With shifts a column belongs to the k-mers that start at its position and up to `shift` letters behind it.
+        """
+        self.degree_weights()
+        return positional_names(columns, as_alphabet(alphabet), int(self.degree))
+
+    def per_degree(self) -> list[Self]:
+        """Return the kernel split by the length of the k-mers; the parts add up to it.
+
+        Lengths of weight zero are left out.
+
+        Examples
+        --------
+        >>> WeightedDegree(2, shift=1).per_degree()
+        [WeightedDegree(2, shift=1, only=1), WeightedDegree(2, shift=1, only=2)]
+        """
+        return [self._part(only=int(k) + 1) for k in np.flatnonzero(self.degree_weights())]
+
+    def per_position(self, window: int = 1, length: int | None = None, by_degree: bool = False) -> list[Self] | Windows:
+        """Return the kernel split by where the k-mers start.
+
+        The parts add up to the whole, except with shifts: two equal k-mers in different windows belong to no part.
+
+        Parameters
+        ----------
+        window : number of positions in a window; the last window may be shorter
+        length : number of letters in a row; None to wait until an estimator sees rows
+        by_degree : split each window by the length of the k-mers, too
+
+        Examples
+        --------
+        >>> WeightedDegree(20).per_position(window=50, length=141)
+        [WeightedDegree(20, positions=(0, 50)), WeightedDegree(20, positions=(50, 100)),
+         WeightedDegree(20, positions=(100, 141))]
+        """
+        check_count(self, "window", window)
+        if length is None:
+            from kernelweave.kernels.windows import Windows
+
+            return Windows(self, window, by_degree)
+        start, stop = self._window(length)
+        parts = [self._part(positions=(at, min(at + window, stop))) for at in range(start, stop, window)]
+        return [part for whole in parts for part in whole.per_degree()] if by_degree else parts
+
+    def _part(self, **changed: Any) -> Self:
+        return type(self)(**{**self.get_params(deep=False), **changed})
 
     def _window(self, length: int) -> tuple[int, int]:
         """Return where k-mers may start."""
@@ -210,46 +269,18 @@ class WeightedDegree(Kernel):
                 f"positions={self.positions!r} of WeightedDegree must be (start, stop) with 0 <= start < stop."
             )
         if given[1] > length:
-            raise ValueError(
-                f"positions={self.positions!r} of WeightedDegree leave the rows, which have {length} letters."
-            )
+            raise ValueError(f"positions={self.positions!r} of WeightedDegree leave the {length} letters of a row.")
         return int(given[0]), int(given[1])
 
     def _plan(self, length: int) -> Plan:
-        """Return what the loops need to know for rows of this length."""
-        weights, places, shifts = self.degree_weights(), self.place_weights(length), self.shift_weights()
-        weights = weights[: max(1, int(np.flatnonzero(weights)[-1:].sum()) + 1)]
-        start, stop = self._window(length)
-        reach, starts, factors = [], [], []
-        for offset in diagonals(len(shifts)):
-            begin, end = max(start, start - offset), min(stop, stop - offset)
-            moved = np.zeros(length)
-            moved[max(0, begin) : max(0, end)] = places[max(0, begin + offset) : max(0, end + offset)]
-            factors.append(np.sqrt(places * moved))
-            starts.append(bit_window(length, begin, end))
-            reach.append(bit_window(length, begin, min(length, end + len(weights) - 1) if end > begin else 0))
-        inside = places[start:stop]
-        even = length == 0 or bool(np.all(inside == inside[0]))
-        return Plan(
-            reach=np.array(reach),
-            starts=np.array(starts),
-            factors=np.array(factors),
-            weights=weights * inside[0] if even and length else weights,
-            gains=np.concatenate([[0.0], np.cumsum(weights)]),
-            shifts=shifts,
-            walked=not even or len(weights) > WORD,
-            low=start // WORD,
-            high=min(max(1, -(-length // WORD)), (stop + len(weights) - 2) // WORD + 1),
-        )
-
-
-def diagonals(shifts: int) -> list[int]:
-    """Return the diagonals in the order of the loops: 0, 1, -1, 2, -2, .."""
-    return [0, *(sign * s for s in range(1, shifts) for sign in (1, -1))]
+        """Return what the loops need to know for rows of this length; lengths behind the last that counts are cut."""
+        weights = self.degree_weights()
+        used = int(np.flatnonzero(weights)[-1]) + 1 if weights.any() else 1
+        return make_plan(weights[:used], self.place_weights(length), self._window(length), self.shift_weights())
 
 
 def _non_negative(name: str, values: Any, size: int, expected: str) -> Array:
     weights = np.asarray(values, dtype=np.float64)
     if weights.shape != (size,) or not np.all(np.isfinite(weights)) or np.any(weights < 0):
-        raise ValueError(f"{name}={values!r} of WeightedDegree must be {expected}.")
+        raise ValueError(f"{name}={reprlib.repr(values)} of WeightedDegree must be {expected}.")
     return weights
