@@ -13,12 +13,23 @@ from tests.oracles.stores import DictWeights, positional_kernel
 
 from kernelweave.data.sequences import Sequences
 from kernelweave.kernels.weighted_degree import WeightedDegree
-from kernelweave.operators.stores import STORES, ExplicitMap, SortedArrays, SparseWeights, Trie
+from kernelweave.operators.stores import STORES, ExplicitMap, SortedArrays, SparseWeights, Trie, explicit, trie
+from kernelweave.operators.stores import sorted as sorted_arrays
 
 BYTE_MASK, WORD_MASK = 255, 65535
 NO_SHIFT = np.ones(1)
 ACCURACY = 1e-10
 BYTES_FOR_A_KMER = 64  # key, weight and the emptiest table that growth may leave
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_tiles():
+    """Cut the rows of a batch into many parts, so that every seam is crossed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(explicit, "ROWS_AT_ONCE", 5)
+        patch.setattr(sorted_arrays, "ROWS_IN_ORDER", 64)
+        patch.setattr(trie, "ROWS_AT_ONCE", 7)
+        yield
 
 
 @pytest.fixture(params=sorted(STORES))
@@ -96,6 +107,16 @@ def test_clear_forgets_everything(problem):
         np.testing.assert_array_equal(looked_up(used, rows), looked_up(fresh, rows))
 
 
+def test_clear_leaves_nothing_behind_for_other_rows(make):
+    arguments = degree_cells(141, np.ones(12)), NO_SHIFT, 4, BYTE_MASK
+    used, fresh, codes = make(*arguments), make(*arguments), splice_like(60)
+    used.add(splice_like(80, seed=9), np.ones(80))
+    used.clear()
+    for store in (used, fresh):
+        store.add(codes, np.arange(60.0))
+    np.testing.assert_array_equal(looked_up(used, codes), looked_up(fresh, codes))
+
+
 @settings(max_examples=30)
 @given(problems())
 def test_is_the_formula_of_the_kernel(problem):
@@ -138,9 +159,9 @@ def test_figure_one(make):
 def test_figure_one_has_eight_nodes():
     cells = np.zeros((3, 3))
     cells[0] = 1.0
-    trie = Trie(cells, NO_SHIFT, 4, BYTE_MASK)
-    trie.add(np.array([[0, 0, 0], [0, 2, 0], [2, 0, 0]], np.uint8), np.ones(3))
-    assert trie.nodes == 8
+    store = Trie(cells, NO_SHIFT, 4, BYTE_MASK)
+    store.add(np.array([[0, 0, 0], [0, 2, 0], [2, 0, 0]], np.uint8), np.ones(3))
+    assert store.nodes == 8
 
 
 def test_agrees_with_the_gram_matrix_of_the_weighted_degree_kernel(make):
@@ -188,11 +209,11 @@ def test_two_threads_give_the_bits_of_one(filled):
 
 def test_memory_stays_near_what_was_added_and_is_kept(make):
     arguments = degree_cells(141, np.ones(20)), NO_SHIFT, 4, BYTE_MASK
-    codes, trie, store = splice_like(112), Trie(*arguments), make(*arguments)
-    trie.add(codes, np.ones(112))
+    codes, counter, store = splice_like(112), Trie(*arguments), make(*arguments)
+    counter.add(codes, np.ones(112))
     store.add(codes, np.ones(112))
     held = store.nbytes
-    assert 8 * trie.nodes <= held <= BYTES_FOR_A_KMER * trie.nodes
+    assert 8 * counter.nodes <= held <= BYTES_FOR_A_KMER * counter.nodes
     store.clear()
     assert store.nbytes == held
     store.add(codes, np.ones(112))
@@ -219,8 +240,8 @@ def test_the_trie_takes_any_degree_and_alphabet(size, mask, dtype):
     rng = np.random.default_rng(6)
     codes = np.array([0, 1, size // 3, size - 1], dtype)[rng.integers(0, 4, (12, 70))]
     codes[6:, :50] = codes[:6, :50]
-    oracle, trie = DictWeights(*arguments), Trie(*arguments)
-    for store in (oracle, trie):
-        store.add(codes[:9], np.arange(1.0, 10.0))
-    np.testing.assert_allclose(looked_up(trie, codes), [oracle.look_up(row) for row in codes], rtol=ACCURACY)
-    assert trie.nbytes < BYTES_FOR_A_KMER * len(oracle.weights)
+    oracle, store = DictWeights(*arguments), Trie(*arguments)
+    for weights in (oracle, store):
+        weights.add(codes[:9], np.arange(1.0, 10.0))
+    np.testing.assert_allclose(looked_up(store, codes), [oracle.look_up(row) for row in codes], rtol=ACCURACY)
+    assert store.nbytes < BYTES_FOR_A_KMER * len(oracle.weights)
