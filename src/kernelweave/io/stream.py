@@ -36,11 +36,19 @@ class Block(NamedTuple):
     X : n records, or pieces of records
     places : (n,) where in its record a row begins; 0 for whole records and first pieces
     first : number in the file of the record that the first row belongs to
+    shared : letters at the beginning of the first row that the block before had as well
     """
 
     X: Sequences
     places: Array
     first: int
+    shared: int
+
+    @property
+    def names(self) -> list[str]:
+        """The id of each row, or its number in the file where there are none."""
+        n = len(self.X)
+        return [str(self.first + i) for i in range(n)] if self.X.ids is None else self.X.ids.tolist()
 
 
 def stream(
@@ -134,7 +142,8 @@ class _Cutter:
         self._hold(raw, starts, lines, ids)
         bounds = np.append(starts, raw.size) if pieces or last else starts
         names = None if ids is None else ids[known : bounds.size - 1]
-        return self._block(raw, bounds[known:], lines[known:], names, first + known, 0 if known else place)
+        place, shared = (0, 0) if known or not pieces else (place, raw.size - letters.size)
+        return self._block(raw, bounds[known:], lines[known:], names, first + known, place, shared)
 
     def _hold(self, raw: Array, starts: Array, lines: Array, ids: list[str] | None) -> None:
         """Keep what the next rows need of the last record."""
@@ -146,7 +155,7 @@ class _Cutter:
         self.line, self.name = int(lines[-1]), None if ids is None else ids[-1:]
 
     def _block(
-        self, raw: Array, bounds: Array, lines: Array, names: list[str] | None, first: int, place: int
+        self, raw: Array, bounds: Array, lines: Array, names: list[str] | None, first: int, place: int, shared: int
     ) -> Block | None:
         n = bounds.size - 1
         if not n:
@@ -156,7 +165,7 @@ class _Cutter:
         places = np.zeros(n, np.int64)
         places[0] = place
         X = encoded(raw[bounds[0] : bounds[-1]], rows, self.alphabet, self.unknown)
-        return Block(X, places, first)
+        return Block(X, places, first, shared)
 
 
 class _Unique:
