@@ -13,7 +13,7 @@ def option(panel: str, help: str, *names: str, metavar: str | None = None, **mor
     return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel, show_default=False, **more)
 
 
-DATA, LEARN, SHOW = "Reading the data", "Learning", "Output"
+DATA, LEARN, SCAN, SHOW = "Reading the data", "Learning", "Scanning", "Output"
 FORMATS = "FASTA/FASTQ, label-TAB-sequence, JSON lines, CSV/TSV, npz or libsvm, plain or gzip"
 
 Rows = Annotated[str, typer.Argument(metavar="DATA", help=f"File of rows: {FORMATS}.", show_default=False)]
@@ -101,6 +101,30 @@ MemoryLimit = Annotated[
     str | None, option(LEARN, "Memory for the kernel matrix, such as 4GB (default half of the free).", metavar="SIZE")
 ]
 Jobs = Annotated[int | None, option(LEARN, "Number of threads (default one for each core).")]
+
+Scan = Annotated[bool, option(SCAN, "Score every window of the sequences instead of whole sequences.", "--scan")]
+Window = Annotated[
+    int | None, option(SCAN, "Letters of a window (default: the length of the training sequences).", min=1, metavar="N")
+]
+Step = Annotated[
+    int | None, option(SCAN, "Letters from one window to the next (default 1).", "--step", min=1, metavar="N")
+]
+BothStrands = Annotated[bool, option(SCAN, "Score the reverse complement of each window as well.", "--both-strands")]
+Anchor = Annotated[
+    list[str] | None,
+    option(
+        SCAN,
+        "Only windows that have these letters at a place counted from 0: AG@60. Given several times: any of them.",
+        metavar="LETTERS@N",
+    ),
+]
+Threshold = Annotated[
+    float | None, option(SCAN, "Only windows with at least this decision value.", "--threshold", metavar="T")
+]
+Top = Annotated[int | None, option(SCAN, "Only the N best windows, best first.", "--top", min=1, metavar="N")]
+SkipMasked = Annotated[
+    bool, option(SCAN, "Leave out windows with letters outside the alphabet, such as N.", "--skip-masked")
+]
 
 ModelOut = Annotated[str, option(SHOW, "Model file to write.", "--out", "-o", metavar="MODEL")]
 TableOut = Annotated[

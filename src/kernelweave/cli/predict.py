@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +14,14 @@ def predict(
     model: o.Model,
     data: o.Rows,
     out: o.TableOut = None,
+    scan: o.Scan = False,
+    window: o.Window = None,
+    step: o.Step = None,
+    both_strands: o.BothStrands = False,
+    anchor: o.Anchor = None,
+    threshold: o.Threshold = None,
+    top: o.Top = None,
+    skip_masked: o.SkipMasked = False,
     label: o.Label = None,
     id: o.Id = None,
     text: o.Text = None,
@@ -28,35 +36,61 @@ def predict(
     """Predict new rows: tab-separated id, decision value (one for each class if there are several), label.
 
     Rows without an id are numbered from 0. A positive decision value means the second class (or: not novel).
+    With --scan, the windows of long sequences: seqid, start (from 0), end, strand, decision value.
 
     \b
     Examples:
       kernelweave predict sites.kw new.fa --out predictions.tsv
       kernelweave predict sites.kw new.fa | sort -k2 -g -r | head
+      kernelweave predict sites.kw genome.fa.gz --scan --both-strands --top 100
+      kernelweave predict sites.kw genome.fa --scan --anchor AG@60 --threshold 1
     """
-    from kernelweave.cli.rows import read_new
+    from kernelweave.cli.scan import Scanning
+    from kernelweave.cli.scan import scan as slide
     from kernelweave.estimators import load
-    from kernelweave.io.atomic import check_writable, open_aside
+    from kernelweave.io.atomic import check_writable
 
     say = Output(json, quiet)
     out = None if out == "-" else out
+    how = Scanning(window, step, both_strands, tuple(anchor or ()), skip_masked, threshold, top)
+    if not scan and how.given():
+        raise ValueError(f"{how.given()[0]} is about windows; add --scan to score them.")
     if out is not None:
         check_writable(out)
     fitted = load(model)
-    rows = read_new(data, fitted, o.Reading(format, alphabet, unknown, duplicates, label, id, text))
-    scores = decisions(fitted, rows.X)
-    found = chosen(fitted, scores)
-    names = [str(i) for i in range(len(scores))] if rows.ids is None else [str(name) for name in rows.ids]
-    if out is not None:
-        with open_aside(out) as file:
-            file.writelines(line.encode() for line in _lines(fitted, names, scores, found))
-        _summary(data, out, fitted, found, say)
-    elif json:
-        keys = _header(fitted)
-        listed = [dict(zip(keys, row)) for row in _cells(names, scores, found)]
-        say.result({"model": model, "data": data, "rows": len(names), "predictions": listed}, [])
+    reading = o.Reading(format, alphabet, unknown, duplicates, label, id, text)
+    names = {"model": model, "data": data, "out": out}
+    if scan:
+        slide(fitted, names, how, reading, say)
     else:
-        sys.stdout.writelines(_lines(fitted, names, scores, found))
+        _predict_rows(fitted, names, reading, say)
+
+
+def _predict_rows(model: Any, files: dict[str, str | None], reading: o.Reading, say: Output) -> None:
+    """Predict the rows of a file, block by block, and write them as they come."""
+    import sys
+
+    from kernelweave.cli.flow import Pace, new_blocks, writing
+
+    out, header = files["out"], _header(model)
+    listed: list[dict[str, Any]] | None = [] if say.as_json and out is None else None
+    labels, n_rows = Counter[Any](), 0
+    watched = say.quiet or (out is None and sys.stdout.isatty())
+    with Pace("predicting", "rows", watched) as pace, writing(out) as write:
+        for names, X in new_blocks(str(files["data"]), model, reading):
+            scores = decisions(model, X)
+            found = chosen(model, scores)
+            if listed is not None:
+                listed += [dict(zip(header, row)) for row in _cells(names, scores, found)]
+            else:
+                write(_lines([] if n_rows else header, names, scores, found))
+            labels.update(() if found is None else found.tolist())
+            n_rows += len(names)
+            pace.tell(n_rows)
+    if listed is not None:
+        say.result({"model": files["model"], "data": files["data"], "rows": n_rows, "predictions": listed}, [])
+    elif out is not None:
+        _summary(str(files["data"]), out, model, labels, say)
 
 
 def decisions(model: Any, X: Any) -> Any:
@@ -75,12 +109,16 @@ def chosen(model: Any, scores: Any) -> Any:
     return model.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)]
 
 
-def _header(model: Any) -> list[str]:
+def value_names(model: Any) -> list[str]:
+    """Return what the columns of decision values are called."""
     if not hasattr(model, "decision_function"):
-        return ["id", "prediction"]
+        return ["prediction"]
     classes = getattr(model, "classes_", ())
-    several = [f"decision_{label}" for label in classes] if len(classes) > 2 else ["decision"]
-    return ["id", *several, "label"]
+    return [f"decision_{label}" for label in classes] if len(classes) > 2 else ["decision"]
+
+
+def _header(model: Any) -> list[str]:
+    return ["id", *value_names(model), *(["label"] if hasattr(model, "decision_function") else [])]
 
 
 def _cells(names: list[str], scores: Any, found: Any) -> Iterator[list[Any]]:
@@ -90,23 +128,20 @@ def _cells(names: list[str], scores: Any, found: Any) -> Iterator[list[Any]]:
         yield [name, *row, *label]
 
 
-def _lines(model: Any, names: list[str], scores: Any, found: Any) -> Iterator[str]:
+def _lines(header: list[str], names: list[str], scores: Any, found: Any) -> Iterator[str]:
     from kernelweave.io.dataset import label_text
 
-    yield "\t".join(_header(model)) + "\n"
+    if header:
+        yield "\t".join(header) + "\n"
     for row in _cells(names, scores, found):
         yield "\t".join(label_text(cell) for cell in row) + "\n"
 
 
-def _summary(data: str, out: str, model: Any, found: Any, say: Output) -> None:
-    import numpy as np
-
+def _summary(data: str, out: str, model: Any, labels: Counter[Any], say: Output) -> None:
     values: dict[str, Any] = {"data": data, "out": out}
-    if found is None:
-        shown = ""
-    else:
-        labels, counts = np.unique(found, return_counts=True)
-        values["labels"] = dict(zip(labels.tolist(), counts.tolist()))
+    shown = ""
+    if hasattr(model, "decision_function"):
+        values["labels"] = dict(sorted(labels.items()))
         shown = ": " + ", ".join(f"{n} x {label}" for label, n in values["labels"].items())
     if say.as_json:
         say.result(values, [])
