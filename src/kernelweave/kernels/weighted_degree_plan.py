@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from kernelweave._numba.bits import WORD, bit_window
 from kernelweave.kernels.base import Array
+
+REMEMBERED = 256
+"""Plans that are kept: solvers ask for one column of the same kernel again and again."""
 
 
 class Plan(NamedTuple):
@@ -46,6 +50,12 @@ def make_plan(weights: Array, places: Array, window: tuple[int, int], shifts: Ar
     window : where k-mers may start
     shifts : (S + 1,) m
     """
+    return _planned(weights.tobytes(), places.tobytes(), window, shifts.tobytes())
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _planned(weights_: bytes, places_: bytes, window: tuple[int, int], shifts_: bytes) -> Plan:
+    weights, places, shifts = (np.frombuffer(part).copy() for part in (weights_, places_, shifts_))
     length, (start, stop) = len(places), window
     reach, starts, factors = [], [], []
     for offset in [0, *(sign * s for s in range(1, len(shifts)) for sign in (1, -1))]:
