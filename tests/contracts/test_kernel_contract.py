@@ -82,6 +82,8 @@ CASES = [
     (Mismatch(3, 1), "ragged"),
     (Mismatch(4, 2, reverse_complement=True), "ragged"),
     (GappedKmer(5, 3), "ragged"),
+    (GappedKmer(7, 5), "ragged"),
+    (GappedKmer(7, 4, reverse_complement=True), "ragged"),
     (GappedKmer(4, 2, reverse_complement=True), "ragged"),
     (WeightedDegree(1), "dna"),
     (WeightedDegree(5), "dna"),

@@ -56,6 +56,29 @@ def as_csr(codes: Array, values: Array, bounds: Array, columns: int) -> Any:
     return table
 
 
+def unit_rows(table: Any) -> Any:
+    """Divide each row of a sparse table by its length, in place; a row of zeros stays."""
+    sizes = np.diff(table.indptr)
+    rows = np.repeat(np.arange(len(sizes)), sizes)
+    norms = np.sqrt(np.bincount(rows, table.data**2, minlength=len(sizes)))
+    table.data /= np.where(norms > 0, norms, 1.0)[rows]
+    return table
+
+
+def interleave(tables: list[Any]) -> Any:
+    """Return p sparse tables as one: column c of table i is column ``c p + i``, whatever the widths of the others."""
+    parts = len(tables)
+    columns = max(table.shape[1] for table in tables) * parts
+    if columns > LARGEST:
+        raise ValueError(f"{parts} kernels with {columns // parts:.3g} features do not fit column numbers of 63 bits.")
+    rows = np.concatenate([np.repeat(np.arange(table.shape[0]), np.diff(table.indptr)) for table in tables])
+    codes = np.concatenate([table.indices.astype(np.int64) * parts + i for i, table in enumerate(tables)])
+    order = np.lexsort((codes, rows))
+    bounds = np.add.reduce([table.indptr.astype(np.int64) for table in tables])
+    values = np.concatenate([table.data for table in tables])[order]
+    return as_csr(codes[order].astype(code_type(columns)), values, bounds, columns)
+
+
 def as_alphabet(alphabet: str | Alphabet) -> Alphabet:
     """Return an alphabet that was given by its name or as itself."""
     return alphabet if isinstance(alphabet, Alphabet) else Alphabet.named(alphabet)

@@ -9,11 +9,24 @@ from typing import Any, cast
 import numpy as np
 
 from kernelweave.data.views import select
-from kernelweave.kernels.base import Array, Elementwise, Kernel, Wrapper
+from kernelweave.kernels.base import Array, Elementwise, FeatureMap, Kernel, Positional, Wrapper
 from kernelweave.kernels.checks import check_kernel, check_positive
+from kernelweave.kernels.columns import interleave, unit_rows
 
 
-class On(Wrapper):
+class Passing(Wrapper):
+    """A wrapper whose features and shifts mean what they mean in the kernel inside."""
+
+    def names(self, columns: Array, alphabet: Any = "dna") -> list[Any]:
+        """Decode feature columns of the kernel inside."""
+        return cast(FeatureMap, self.kernel).names(columns, alphabet)
+
+    def shift_weights(self) -> Array:
+        """Return those of the kernel inside."""
+        return cast(Positional, self.kernel).shift_weights()
+
+
+class On(Passing):
     """A kernel restricted to some columns of a table or to a named view.
 
     Parameters
@@ -59,8 +72,17 @@ class On(Wrapper):
         """Turn base values into kernel values, in place."""
         return cast(Elementwise, self.kernel).finish(values)
 
+    def features(self, X: Any) -> Any:
+        """Return the features of the selection."""
+        check_kernel(self, self.kernel)
+        return cast(FeatureMap, self.kernel).features(select(X, self.columns))
 
-class Scaled(Wrapper):
+    def cells(self, length: int) -> Array:
+        """Return the weights of positioned k-mers in the kernel inside."""
+        return cast(Positional, self.kernel).cells(length)
+
+
+class Scaled(Passing):
     """A kernel times a positive number.
 
     Examples
@@ -107,8 +129,21 @@ class Scaled(Wrapper):
         values *= self.factor
         return values
 
+    def features(self, X: Any) -> Any:
+        """Return the features of the kernel inside times the root of the factor."""
+        check_kernel(self, self.kernel)
+        check_positive(self, "factor", self.factor)
+        table = cast(FeatureMap, self.kernel).features(X)
+        table.data *= np.sqrt(self.factor)
+        return table
 
-class Cosine(Wrapper):
+    def cells(self, length: int) -> Array:
+        """Return the scaled weights of positioned k-mers."""
+        check_positive(self, "factor", self.factor)
+        return cast(Positional, self.kernel).cells(length) * self.factor
+
+
+class Cosine(Passing):
     """A kernel divided by the geometric mean of the two diagonals; a row that is zero resembles nothing (0/0 = 0).
 
     Examples
@@ -152,6 +187,11 @@ class Cosine(Wrapper):
     def diagonal(self, A: Any) -> Array:
         """Return ones, and zeros for rows that are zero."""
         return (A[1] > 0).astype(np.float64)
+
+    def features(self, X: Any) -> Any:
+        """Return the features of the kernel inside, each row divided by its length."""
+        check_kernel(self, self.kernel)
+        return unit_rows(cast(FeatureMap, self.kernel).features(X))
 
 
 class Combination(Kernel):
@@ -206,6 +246,38 @@ class Sum(Combination):
 
     def __init__(self, kernels: Sequence[Kernel]):
         self.kernels = kernels
+
+    def features(self, X: Any) -> Any:
+        """Return the features of all p parts; column c of part i is column ``c p + i``."""
+        self.check()
+        for kernel in self.kernels:
+            if not isinstance(kernel, FeatureMap):
+                raise TypeError(f"{kernel!r} has no explicit features, so the sum it is part of has none.")
+        return interleave([cast(FeatureMap, kernel).features(X) for kernel in self.kernels])
+
+    def names(self, columns: Array, alphabet: Any = "dna") -> list[tuple[int, Any]]:
+        """Decode feature columns: the number of the part, and what the feature counts there.
+
+        Parameters
+        ----------
+        columns : column numbers
+        alphabet : of all parts, or a list with one for each part
+
+        Examples
+        --------
+        >>> from kernelweave.kernels.spectrum import Spectrum
+        >>> Sum([Spectrum(1), Spectrum(3)]).names([2, 3])
+        [(0, 'C'), (1, 'AAC')]
+        """
+        self.check()
+        alphabets = alphabet if isinstance(alphabet, list | tuple) else [alphabet] * len(self.kernels)
+        numbers, parts = np.divmod(np.asarray(columns, np.int64), len(self.kernels))
+        found: list[Any] = [None] * len(parts)
+        for i, kernel in enumerate(self.kernels):
+            places = np.flatnonzero(parts == i)
+            for place, name in zip(places, cast(FeatureMap, kernel).names(numbers[places], alphabets[i])):
+                found[place] = (i, name)
+        return found
 
 
 class Product(Combination):

@@ -1,4 +1,4 @@
-"""What kernels of inexact k-mers share: a Gram form by Hamming distances and features that are enumerated.
+"""What kernels of inexact k-mers share: a Gram form by Hamming distances, and features that are enumerated.
 
     K(x, y) = sum over features u of  phi_u(x) phi_u(y) = sum_{v in x} sum_{w in y} c[d(v, w)]
 
@@ -6,6 +6,8 @@ With reverse complements, u and its reverse complement u~ are one feature with t
 u is its own), so that, with y~ the other strand of y,
 
     K(x, y) + K(x, y~) - sum over u = u~ of  phi_u(x) phi_u(y).
+
+A kernel with few features takes its Gram matrix from them.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from kernelweave.kernels.counting import collect
 from kernelweave.kernels.counts import Counts
 from kernelweave.kernels.hamming import own_sums, pack_lmers, pair_sums
 
+FEW_COLUMNS = 4096
+"""Up to this many features, a table of them is smaller work than the distances."""
 MOST_NEAR = 2**20
 """More features than this for a single letter of a row are not enumerated."""
 
@@ -55,11 +59,13 @@ class NearKmers(Kernel):
         """Return the jitted function that fills in features, and what it needs to know of the kernel."""
 
     def prepare(self, X: Any) -> Any:
-        """Return the packed l-mers of each row; with reverse complements also those of the other strand."""
+        """Return the packed l-mers of each row, also of the other strand if it counts; or few features."""
         self.check()
         check_sequences(self, X)
         length, letters = self.window()
         turn = partners(self, X.alphabet, self.reverse_complement)
+        if self._few(X.alphabet):
+            return self._explicit(X, turn)
         packed = pack_lmers(X, length)
         if not turn.size:
             return packed
@@ -74,6 +80,8 @@ class NearKmers(Kernel):
         """Return the sums over pairs of l-mers."""
         length = self.window()[0]
         (first, *_), (second, *others) = (side if isinstance(side, tuple) else (side,) for side in (A, B))
+        if self._few(first.alphabet):
+            return first.gram(second, dtype)
         table = self.coefficients(first.alphabet.size)
         values = pair_sums(first, second, length, table)
         if others:
@@ -85,6 +93,8 @@ class NearKmers(Kernel):
     def diagonal(self, A: Any) -> Array:
         """Return the sums over pairs of l-mers within each row."""
         first, *others = A if isinstance(A, tuple) else (A,)
+        if self._few(first.alphabet):
+            return first.diagonal()
         table = self.coefficients(first.alphabet.size)
         values = own_sums(first, first, table)
         if others:
@@ -101,6 +111,9 @@ class NearKmers(Kernel):
         check_columns(self, columns, X.alphabet)
         counts = self._explicit(X, partners(self, X.alphabet, self.reverse_complement))
         return as_csr(counts.codes[:, 0], counts.values, counts.bounds, columns)
+
+    def _few(self, alphabet: Alphabet) -> bool:
+        return self.width(alphabet.size) <= FEW_COLUMNS
 
     def _explicit(self, X: Sequences, turn: Array, own: bool = False) -> Counts:
         """Return the features of each row; `own` keeps those alone that are their own reverse complement."""
