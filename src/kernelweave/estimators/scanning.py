@@ -182,7 +182,9 @@ def _window(rows: Sequences) -> int:
     if rows.is_fixed_length and rows.shape[1]:
         return rows.shape[1]
     lengths = f"{rows.lengths.min()} to {rows.lengths.max()}" if len(rows) else "unknown numbers of"
-    raise ValueError(f"The model was trained on sequences of {lengths} letters; give window=N, the letters of a window.")
+    raise ValueError(
+        f"The model was trained on sequences of {lengths} letters; give window=N, the letters of a window."
+    )
 
 
 def _count(name: str, value: Any) -> int:
