@@ -245,10 +245,12 @@ def fits(codes, at, side, window, masked, anchors):  # type: ignore[no-untyped-d
     anchored = anchors.shape[0] == 0
     for a in range(anchors.shape[0]):
         if anchors[a, SIDE] == side:
-            same = True
-            for i in range(anchors[a, SIZE]):
-                same &= codes[at + anchors[a, AT] + i] == anchors[a, LETTERS + i]
-            anchored |= same
+            i, first = 0, at + anchors[a, AT]
+            while i < anchors[a, SIZE] and codes[first + i] == anchors[a, LETTERS + i]:
+                i += 1
+            if i == anchors[a, SIZE]:
+                anchored = True
+                break
     if not anchored:
         return False
     if masked >= 0:
