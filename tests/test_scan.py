@@ -286,8 +286,8 @@ def test_an_interrupted_scan(genome, tmp_path, monkeypatch):
     monkeypatch.setattr(flow.Pace, "tell", stop)
     call = ["predict", folder / "wd.kw", folder / "g.fa", "--scan"]
     result = run(*call, code=130)
-    assert result.stderr == "interrupted: the scan ends after 834 letters\n"
-    assert len(table(result.stdout)) == 410
+    assert result.stderr == "interrupted: what was written is a part of the scan\n"
+    assert len(table(result.stdout)) == 790
     assert run(*call, "--out", tmp_path / "w", code=130).stderr == "interrupted: nothing was saved\n"
     assert list(tmp_path.iterdir()) == []
 
@@ -296,7 +296,11 @@ def test_long_work_shows_its_pace(genome, monkeypatch):
     folder, _ = genome
     monkeypatch.setattr(flow, "EVERY", 0.0)
     call = ["predict", folder / "wd.kw", folder / "g.fa"]
-    assert re.search(r"scanning +834 letters  790 windows  \S+ s  \S+ letters/s", run(*call, "--scan").stderr)
+    monkeypatch.setattr(scanning, "BLOCK", 100)
+    said = run(*call, "--scan", "--threshold", 1e9).stderr
+    told = re.findall(r"scanning +(\d+) letters  (\d+) windows  \S+ s  \S+ letters/s", said)
+    assert [int(windows) for _, windows in told] == [*range(100, 790, 100), 790]
+    assert [int(letters) for letters, _ in told] == [100, 200, 300, 400, 524, 624, 724, 834]
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -93,7 +93,7 @@ def scan(model: Any, names: dict[str, str | None], how: Scanning, reading: Readi
         except KeyboardInterrupt:
             if not at_once or how.top is not None:
                 raise
-            typer.echo(f"interrupted: the scan ends after {scanner.n_letters} letters", err=True)
+            typer.echo("interrupted: what was written is a part of the scan", err=True)
             raise typer.Exit(INTERRUPTED) from None
     _summary(names, scanner, n_reported, listed, pace.seconds, say)
 
@@ -125,15 +125,15 @@ def _reported(scanner: Scanner, blocks: Iterator[Block], top: int | None, pace: 
     """Yield lists of rows to write: seqid, start, end, strand, values."""
     best = None if top is None else Best(top)
     for block in blocks:
-        for windows in scanner.windows(block):
-            if best is None:
+        for scored in scanner.windows(block):
+            for windows in scored:
+                if best is not None:
+                    best.add(windows)
+                    continue
                 values = windows.scores.reshape(windows.starts.size, -1).tolist()
                 rows = zip(windows.starts.tolist(), windows.strands.tolist(), values)
                 yield [_row(windows.seqid, start, strand, row, scanner) for start, strand, row in rows]
-            else:
-                best.add(windows)
             pace.tell(scanner.n_letters, f"  {scanner.n_windows} windows")
-        pace.tell(scanner.n_letters, f"  {scanner.n_windows} windows")
     if best is not None:
         yield [_row(seqid, start, strand, [score], scanner) for seqid, start, strand, score in best.rows()]
 

@@ -95,7 +95,7 @@ def scan(
         if not isinstance(sequences, Sequences):
             sequences = Sequences.from_strings(sequences, scanner.alphabet, "mask")
         blocks = iter([whole(sequences)])
-    return (windows for block in blocks for windows in scanner.windows(block))
+    return (windows for block in blocks for scored in scanner.windows(block) for windows in scored)
 
 
 def whole(X: Sequences) -> Block:
@@ -135,20 +135,19 @@ class Scanner:
         self._partners = self.alphabet.complement_codes if both_strands else np.zeros(1, self.alphabet.dtype)
         self.n_letters = self.n_masked = self.n_windows = 0
 
-    def windows(self, block: Block) -> Iterator[Windows]:
-        """Score the windows of some rows."""
+    def windows(self, block: Block) -> Iterator[list[Windows]]:
+        """Score the windows of some rows; yield those that are good enough, perhaps none, each time some are scored."""
         X, names = block.X, block.names
-        fresh = X.codes[block.shared :]
-        self.n_letters += fresh.size
-        self.n_masked += int(np.count_nonzero(fresh == self.alphabet.mask))
-        state = np.array([0, -1], np.int64)
+        self.n_masked += int(np.count_nonzero(X.codes[block.shared :] == self.alphabet.mask))
+        before, state = self.n_letters - block.shared, np.array([0, -1], np.int64)
         while state[0] < len(X):
             found = np.empty((3, max(2, min(BLOCK, BLOCK_LETTERS // self.window))), np.int64)
-            n = find_windows(X.codes, X.offsets, block.places, self._rule, self._anchors, state, found)
-            if n:
-                at, rows, strands = found[:, :n]
-                starts = at - X.offsets[rows] + block.places[rows]
-                yield from self._kept(names, rows, starts, strands.astype(np.int8), self._scores(X, found[:, :n]))
+            found = found[:, : find_windows(X.codes, X.offsets, block.places, self._rule, self._anchors, state, found)]
+            at, rows, strands = found
+            scores = self._scores(X, found) if at.size else np.zeros(0)
+            self.n_letters = before + max(int(state[1]) if state[0] < len(X) else X.codes.size, block.shared)
+            starts = at - X.offsets[rows] + block.places[rows]
+            yield list(self._kept(names, rows, starts, strands.astype(np.int8), scores))
 
     def _scores(self, X: Sequences, found: Array) -> Array:
         n, w = found.shape[1], self.window
