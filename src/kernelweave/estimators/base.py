@@ -26,6 +26,8 @@ from kernelweave.solvers.svm import choose_svm_solver
 
 Array = np.ndarray
 logger = logging.getLogger("kernelweave")
+FORMS = {"dual_coordinate": "explicit", "smo": "gram", "newton": "gram"}
+"""What a solver works on, where it matters: a normal vector or kernel values."""
 INTERCEPTS = {True: "free", "regularized": "regularized", False: "none"}
 
 
@@ -86,7 +88,7 @@ class KernelEstimator(BaseEstimator):
                 f"{kernel!r} is not positive semi-definite; a support vector machine needs a kernel that is."
             )
         self.kernel_ = normalized(kernel, X, self.normalize, engine, weight, centre=self.fit_intercept is not True)
-        operator = bind(self.kernel_, X, engine, self.memory_limit, self.tol)
+        operator = bind(self.kernel_, X, engine, self.memory_limit, self.tol, FORMS.get(self.solver, "auto"))
         _refuse_overflow(operator)
         return operator
 

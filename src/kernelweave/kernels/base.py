@@ -184,11 +184,14 @@ class Wrapper(Kernel):
 
 
 class _Ability(type(Protocol)):  # type: ignore[misc]
-    """Asks a wrapper for the abilities of the kernel inside it: the class alone cannot tell."""
+    """Asks wrappers and sums for the abilities of the kernels inside them: the class alone cannot tell."""
 
     def __instancecheck__(cls, kernel: Any) -> bool:
-        able = super().__instancecheck__(kernel)
-        return able and (not isinstance(kernel, Wrapper) or isinstance(kernel.kernel, cls))
+        if not super().__instancecheck__(kernel):
+            return False
+        if isinstance(kernel, Wrapper):
+            return isinstance(kernel.kernel, cls)
+        return all(isinstance(part, cls) for part in getattr(kernel, "kernels", ()))
 
 
 @runtime_checkable

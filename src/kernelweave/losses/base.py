@@ -78,7 +78,7 @@ class Loss(ABC):
         if np.any(alpha[~paid] != 0):
             return -np.inf
         c = cost[paid]
-        return -float(c @ self.conjugate(-alpha[paid] / c, y[paid]))
+        return -float(np.einsum("i,i->", c, self.conjugate(-alpha[paid] / c, y[paid])))
 
     def dual_range(self, y: Array, cost: Array) -> tuple[Array, Array]:
         """Return the interval of feasible alpha for each row."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -94,3 +94,50 @@ class OperatorSet(Protocol):
 
     def diagonals(self) -> Array:
         """Return the diagonal of every kernel, (m, n)."""
+
+
+class DescentState(NamedTuple):
+    """What coordinate descent knows of each row; shapes (copies, n), (n,) or single numbers."""
+
+    p: Array
+    ridge: Array
+    low: Array
+    high: Array
+    curvature: Array
+    """Second derivative in each variable: diagonal, ridge and `pull`."""
+    fixed: Array
+    """What rows that do not take part add to the outputs."""
+    intercept: float
+    pull: float
+    """By how much a change of the sum of alpha moves every output."""
+    v: Array
+    """The variables; changed in place."""
+    outputs: Array
+    """Set to the output of each row as it was when its turn came, intercept included."""
+
+
+@runtime_checkable
+class Descent(Protocol):
+    """Explicit features of some rows and a normal vector that follows alpha."""
+
+    n: int
+
+    def start(self, alpha: Array) -> None:
+        """Set the normal vector to ``sum_i alpha_i Phi(x_i)``."""
+
+    def sweep(self, rows: Array, state: DescentState) -> float:
+        """Step along each of the rows in turn; return by how much the sum of alpha changed."""
+
+    def outputs(self, alpha: Array) -> Array:
+        """Return the output of every row, from the normal vector."""
+
+    def product(self, alpha: Array) -> Array:
+        """Return ``K @ alpha`` afresh, in double precision."""
+
+
+@runtime_checkable
+class PrimalOperator(Operator, Protocol):
+    """Ability: rows have explicit features, and coordinate descent can keep the normal vector itself."""
+
+    def descent(self, rows: Array | None, dtype: type) -> Descent:
+        """Return a normal vector over some rows (None: all), to be kept in this precision."""

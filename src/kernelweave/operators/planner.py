@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.base import Kernel, count
+from kernelweave.kernels.base import FeatureMap, Kernel, Positional, count
 from kernelweave.operators.base import Operator
 from kernelweave.operators.cached import CachedColumns
 from kernelweave.operators.dense import DenseGram
+from kernelweave.operators.features import FeatureOperator
 from kernelweave.operators.memory import memory_budget, show_bytes
+from kernelweave.operators.positional import LetterRows, PositionalOperator
+from kernelweave.operators.prefixes import PREFIX_BITS, index_bytes
 
 DOUBLE_UP_TO = 256e6
 """A Gram matrix is kept in double precision up to this size; beyond it, single precision halves the traffic."""
@@ -20,6 +23,9 @@ FINE_TOLERANCE = 1e-6
 """Below this tolerance the rounding of single precision would show in the certificate."""
 FEWEST_COLUMNS = 64
 """A cache of fewer columns than this would compute the same ones over and over."""
+
+GRAM_UP_TO = 2000
+"""Rows up to which a Gram matrix is quicker than a normal vector even for kernels with explicit features."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,14 @@ def plan(n: int, limit: float | str | None = "auto", tol: float = 1e-3) -> Plan:
     )  # fmt: skip
 
 
-def bind(kernel: Kernel, X: Any, engine: Engine, limit: float | str | None = "auto", tol: float = 1e-3) -> Operator:
+def bind(
+    kernel: Kernel,
+    X: Any,
+    engine: Engine,
+    limit: float | str | None = "auto",
+    tol: float = 1e-3,
+    form: str = "auto",
+) -> Operator:
     """Bind a kernel to training rows in the representation that fits the memory limit.
 
     Parameters
@@ -79,9 +92,37 @@ def bind(kernel: Kernel, X: Any, engine: Engine, limit: float | str | None = "au
     X : training rows
     limit : bytes, a text such as "4GB", or "auto"
     tol : the relative gap that will be asked for; decides on the precision
+    form : "gram" for kernel values, "explicit" for a normal vector over the kernel's features, "auto" for the latter
+        where there are many rows
     """
+    if form == "explicit" or (form == "auto" and X.shape[0] > GRAM_UP_TO):
+        operator = bind_explicit(kernel, X, engine, limit)
+        if operator is not None:
+            return operator
+        if form == "explicit":
+            raise TypeError(f"{kernel!r} has no explicit features; use a solver that works on kernel values.")
     prepared = kernel.prepare(X)
     chosen = plan(count(prepared), limit, tol)
     if chosen.kind == "dense":
         return DenseGram(kernel, prepared, engine, chosen.dtype)
     return CachedColumns(kernel, prepared, engine, chosen.columns, chosen.dtype)
+
+
+def bind_explicit(kernel: Kernel, X: Any, engine: Engine, limit: float | str | None) -> Operator | None:
+    """Bind a kernel through its features: k-mers with a place as tries, others as sparse rows; None without any."""
+    if isinstance(kernel, Positional):
+        prepared = kernel.prepare(X)
+        length = prepared.codes.shape[1]
+        cells, shifts = kernel.cells(length), kernel.shift_weights()
+        rows = LetterRows(prepared, cells.shape[1], engine)
+        if rows.spelling.bits <= PREFIX_BITS:
+            size = index_bytes(len(prepared.codes), length, cells.shape[1], rows.spelling)
+            if size > memory_budget(limit):
+                raise MemoryError(
+                    f"The sorted k-mers of {len(prepared.codes)} sequences take {show_bytes(size)}, more than the "
+                    f"memory_limit of {show_bytes(memory_budget(limit))}; raise the limit or train on fewer rows."
+                )
+            return PositionalOperator(kernel, prepared, rows, cells, shifts)
+    if isinstance(kernel, FeatureMap):
+        return FeatureOperator(kernel, X, engine)
+    return None

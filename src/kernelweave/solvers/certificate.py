@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelweave.operators.base import Rounded
-from kernelweave.solvers.problems import Array, Problem
+from kernelweave.solvers.problems import Array, Problem, dot
 
 SMALLEST_SCALE = 1e-12
 """Floor of the denominator of a relative gap."""
@@ -19,6 +19,8 @@ FLAT = 1e-12
 """Slope, relative to the total cost, below which the objective counts as flat in the intercept."""
 HALVINGS = 200
 """More halvings than double precision can tell apart."""
+MULTIPLES, MULTIPLE_HALVINGS = (0.5, 2.0), 30
+"""Where the best multiple of a classifier is looked for, and how closely."""
 
 
 def relative_gap(primal: float, dual: float) -> float:
@@ -73,18 +75,29 @@ class Ledger:
 
 
 def certify(
-    problem: Problem, alpha: Array, K_alpha: Array, ledger: Ledger, feasible: bool = True, guess: float | None = None
+    problem: Problem,
+    alpha: Array,
+    K_alpha: Array,
+    ledger: Ledger,
+    feasible: bool = True,
+    guess: float | None = None,
+    rescale: bool = False,
 ) -> None:
     """Offer alpha as a primal point (with its best intercept) and, if feasible, as a dual point.
 
     `guess` is an intercept to use instead of the best one: the point is valid, only a little worse, and the search
-    for the best intercept is saved while the gap is far from closed.
+    for the best intercept is saved while the gap is far from closed.  `rescale` also offers the best multiple of the
+    classifier: where many margins lie a hair below their goal, a hair more of w costs less than all those losses.
     """
-    energy = float(alpha @ K_alpha)
+    energy = dot(alpha, K_alpha)
     if feasible:
         ledger.offer(dual=DualPoint(alpha.copy(), problem.dual(alpha, energy)))
     b = best_intercept(problem, K_alpha, alpha) if guess is None else guess
     ledger.offer(primal=PrimalPoint(alpha.copy(), b, problem.primal(energy, K_alpha + b, b)))
+    if rescale and problem.intercept != "regularized":
+        s = best_multiple(problem, energy, K_alpha + b, b)
+        b = best_intercept(problem, s * K_alpha, s * alpha)
+        ledger.offer(primal=PrimalPoint(s * alpha, b, problem.primal(s * s * energy, s * K_alpha + b, b)))
 
 
 def afresh(problem: Problem, alpha: Array) -> Array | None:
@@ -108,13 +121,26 @@ def best_intercept(problem: Problem, outputs: Array, alpha: Array) -> float:
     slack = FLAT * float(problem.cost.sum())
 
     def slope(b: float) -> float:
-        # Not a BLAS product: waking its threads for each of many short sums costs more than the sums.
-        return problem.total + float(np.sum(problem.cost * problem.loss.derivative(outputs + b, problem.y)))
+        return problem.total + dot(problem.cost, problem.loss.derivative(outputs + b, problem.y))
 
     low, high = _bracket(slope, float(np.ptp(outputs)) + 1.0)
     left = _halve(lambda b: slope(b) >= -slack, low, high)
     right = _halve(lambda b: slope(b) > slack, left, high)
     return 0.5 * (left + right)
+
+
+def best_multiple(problem: Problem, energy: float, f: Array, b: float) -> float:
+    """Return the factor s that minimises the primal objective of ``s w`` with the intercept ``s b``."""
+
+    def slope(s: float) -> float:
+        losses = dot(problem.cost * f, problem.loss.derivative(s * f, problem.y))
+        return s * energy + losses + (problem.total * b if problem.free else 0.0)
+
+    low, high = MULTIPLES
+    for _ in range(MULTIPLE_HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if slope(middle) > 0 else (middle, high)
+    return 0.5 * (low + high)
 
 
 def _bracket(slope, width: float) -> tuple[float, float]:  # type: ignore[no-untyped-def]

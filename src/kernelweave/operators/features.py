@@ -1,0 +1,232 @@
+"""Kernels with explicit sparse features: products go through the normal vector, never through kernel values.
+
+    out += K[:, rows] steps    is    w = sum_j steps_j phi(x_j),   out_i += <phi(x_i), w>
+
+Columns that occur in one training row only never meet another row.  They are not stored: all they do is add
+``own_i alpha_i`` to the output of their row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernelweave._numba import jit
+from kernelweave._numba.coordinate import box_step
+from kernelweave.engines.base import Engine
+from kernelweave.kernels.base import Array, Kernel
+from kernelweave.operators.base import DescentState
+from kernelweave.operators.cross import spans
+
+SHARD = 4096
+"""Rows of one part of a product; cut by size, so that bits do not depend on threads."""
+DIRECT = 1 << 24
+"""Columns up to which a table tells the number of a column; beyond, sorted columns are searched."""
+BATCH = 256
+"""Columns of the Gram matrix that are made together."""
+
+
+class SharedColumns:
+    """Rows of sparse features, with the columns renumbered and those of a single row left out.
+
+    Parameters
+    ----------
+    features : CSR (n, any number of columns), sorted, without duplicates
+    """
+
+    def __init__(self, features: Any):
+        self.n = features.shape[0]
+        self.diagonal = np.empty(self.n)
+        row_squares(features.indptr, features.data, self.diagonal)
+        number, self.width = _numbers(features.indices, features.shape[1])
+        self.starts = np.zeros(self.n + 1, np.int64)
+        kept = int((number >= 0).sum())
+        self.columns = np.empty(kept, np.int32 if self.width < 2**31 else np.int64)
+        self.values = np.empty(kept)
+        self.own = np.zeros(self.n)
+        _keep(features.indptr, number, features.data, self.starts, self.columns, self.values, self.own)
+
+    def arrays(self) -> tuple[Array, Array, Array]:
+        """Return what the jitted loops read."""
+        return self.starts, self.columns, self.values
+
+    def vector(self, rows: Array, steps: Array, dtype: type = np.float64) -> Array:
+        """Return the normal vector ``sum_j steps_j phi(x_j)`` over the shared columns."""
+        w: Array = np.zeros(self.width, dtype)
+        scatter(*self.arrays(), rows, steps, w)
+        return w
+
+    def outputs(self, w: Array, engine: Engine, out: Array) -> None:
+        """Add ``<phi(x_i), w>`` to every row's output."""
+        engine.map(lambda s: gather_rows(*self.arrays(), w, s.start, s.stop, out), spans(self.n, SHARD))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in use."""
+        return sum(part.nbytes for part in (*self.arrays(), self.own, self.diagonal))
+
+
+class FeatureOperator:
+    """A kernel with explicit features bound to training rows.
+
+    Parameters
+    ----------
+    kernel : with the ability `FeatureMap`
+    X : training rows
+    """
+
+    def __init__(self, kernel: Kernel, X: Any, engine: Engine):
+        self.kernel, self.engine = kernel, engine
+        self.shared = SharedColumns(kernel.features(X))  # type: ignore[attr-defined]
+        self.n = self.shared.n
+
+    def diag(self) -> Array:
+        """Return the diagonal, (n,)."""
+        return self.shared.diagonal
+
+    def columns(self, rows: Array) -> Array:
+        """Return ``K[:, rows]``, (n, len(rows))."""
+        out = np.zeros((len(rows), self.n))
+        for j, row in enumerate(rows):
+            self.add_to(out[j], np.array([row]), np.ones(1))
+        return out.T
+
+    def submatrix(self, rows: Array) -> Array:
+        """Return ``K[rows][:, rows]``."""
+        out, rows = np.empty((len(rows), len(rows))), np.asarray(rows, dtype=np.int64)
+        arrays, own, width = self.shared.arrays(), self.shared.own, self.shared.width
+        self.engine.map(lambda s: inside(*arrays, own, width, rows, s.start, s.stop, out), spans(len(rows), BATCH))
+        return out
+
+    def add_to(self, out: Array, rows: Array, steps: Array) -> None:
+        """Add ``K[:, rows] @ steps`` to `out` through the normal vector."""
+        rows = np.asarray(rows, dtype=np.int64)
+        self.shared.outputs(self.shared.vector(rows, steps), self.engine, out)
+        np.add.at(out, rows, self.shared.own[rows] * steps)
+
+    def descent(self, rows: Array | None, dtype: type) -> FeatureDescent:
+        """Return a normal vector over some rows, for coordinate descent."""
+        every = np.arange(self.n) if rows is None else rows
+        return FeatureDescent(self.shared, every, self.engine, dtype)
+
+
+class FeatureDescent:
+    """A normal vector over sparse features, and steps that keep it in line with alpha."""
+
+    def __init__(self, shared: SharedColumns, rows: Array, engine: Engine, dtype: type):
+        self.shared, self.rows, self.engine, self.dtype, self.n = shared, rows, engine, dtype, len(rows)
+
+    def start(self, alpha: Array) -> None:
+        """Set the normal vector to that of alpha."""
+        moved = np.flatnonzero(alpha)
+        self.w = self.shared.vector(self.rows[moved], alpha[moved], self.dtype)
+
+    def sweep(self, rows: Array, state: DescentState) -> float:
+        """Step along each of the rows in turn; return by how much the sum of alpha changed."""
+        return float(_sweep(*self.shared.arrays(), self.shared.own, self.rows, self.w, rows, *state))
+
+    def outputs(self, alpha: Array) -> Array:
+        """Return the outputs of every row as the normal vector has them."""
+        out = np.zeros(self.shared.n)
+        self.shared.outputs(self.w, self.engine, out)
+        return out[self.rows] + self.shared.own[self.rows] * alpha
+
+    def product(self, alpha: Array) -> Array:
+        """Return ``K @ alpha`` afresh, in double precision."""
+        out, moved = np.zeros(self.shared.n), np.flatnonzero(alpha)
+        self.shared.outputs(self.shared.vector(self.rows[moved], alpha[moved]), self.engine, out)
+        return out[self.rows] + self.shared.own[self.rows] * alpha
+
+
+def _numbers(columns: Array, width: int) -> tuple[Array, int]:
+    """Return for each stored entry the new number of its column (-1: no other row has it), and how many there are."""
+    if width <= DIRECT:
+        counts = np.bincount(columns, minlength=width)
+        table = np.where(counts > 1, np.cumsum(counts > 1) - 1, -1)
+        return table[columns], int((counts > 1).sum())
+    _, place, counts = np.unique(columns, return_inverse=True, return_counts=True)
+    table = np.where(counts > 1, np.cumsum(counts > 1) - 1, -1)
+    return table[place], int((counts > 1).sum())
+
+
+@jit
+def row_squares(starts, values, out):  # type: ignore[no-untyped-def]
+    """Write the sum of squares of each row."""
+    for i in range(len(out)):
+        total = 0.0
+        for t in range(starts[i], starts[i + 1]):
+            total += values[t] * values[t]
+        out[i] = total
+
+
+@jit
+def _keep(starts, number, values, new_starts, new_columns, new_values, own):  # type: ignore[no-untyped-def]
+    filled = 0
+    for i in range(len(own)):
+        for t in range(starts[i], starts[i + 1]):
+            if number[t] < 0:
+                own[i] += values[t] * values[t]
+            else:
+                new_columns[filled], new_values[filled] = number[t], values[t]
+                filled += 1
+        new_starts[i + 1] = filled
+
+
+@jit
+def scatter(starts, columns, values, rows, steps, w):  # type: ignore[no-untyped-def]
+    """``w += sum_j steps[j] phi(rows[j])``."""
+    for j in range(len(rows)):
+        for t in range(starts[rows[j]], starts[rows[j] + 1]):
+            w[columns[t]] += steps[j] * values[t]
+
+
+@jit
+def gather_rows(starts, columns, values, w, start, stop, out):  # type: ignore[no-untyped-def]
+    """``out[i] += <phi(i), w>`` for the rows from start to stop."""
+    for i in range(start, stop):
+        total = 0.0
+        for t in range(starts[i], starts[i + 1]):
+            total += values[t] * w[columns[t]]
+        out[i] += total
+
+
+@jit
+def inside(starts, columns, values, own, width, rows, start, stop, out):  # type: ignore[no-untyped-def]
+    """Write lines start to stop of the Gram matrix of some rows."""
+    w = np.zeros(width)
+    for a in range(start, stop):
+        i = rows[a]
+        for t in range(starts[i], starts[i + 1]):
+            w[columns[t]] = values[t]
+        for b in range(len(rows)):
+            j = rows[b]
+            total = own[i] if i == j else 0.0
+            for t in range(starts[j], starts[j + 1]):
+                total += values[t] * w[columns[t]]
+            out[a, b] = total
+        for t in range(starts[i], starts[i + 1]):
+            w[columns[t]] = 0.0
+
+
+@jit
+def _sweep(  # type: ignore[no-untyped-def]
+    starts, columns, values, own, named, w, rows,
+    p, ridge, low, high, curvature, fixed, intercept, pull, v, outputs,
+):  # fmt: skip
+    moved = 0.0
+    for i in rows:
+        alpha = 0.0
+        for c in range(v.shape[0]):
+            alpha += v[c, i]
+        row = named[i]
+        f = own[row] * alpha + fixed[i] + intercept + pull * moved
+        for t in range(starts[row], starts[row + 1]):
+            f += values[t] * w[columns[t]]
+        outputs[i] = f
+        change = box_step(i, f, p, ridge, low, high, curvature, v)
+        if change != 0.0:
+            moved += change
+            for t in range(starts[row], starts[row + 1]):
+                w[columns[t]] += change * values[t]
+    return moved

@@ -1,0 +1,287 @@
+"""linadd: ``out += K[:, rows] @ steps`` for kernels of k-mers with a place, without a kernel value.
+
+The rows that move make a sparse normal vector, w = sum_j steps_j Phi(x_j), whose weights sit on the nodes of one trie
+for each position.  Every training row then reads its own path:
+
+    k <= D   the tries' upper levels, summed along each path, are one table of all prefixes of D letters a position;
+             a row looks its prefix up, one address for all of its k-mers of up to D letters
+    k >  D   few rows share so long a k-mer with a moving row; they are its neighbours in the sorted order (`prefixes`)
+
+so a step costs n * length look-ups in first-level cache, whatever the degree and almost whatever the number of rows
+that move.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from kernelweave._numba import jit
+from kernelweave.engines.base import Engine
+from kernelweave.kernels.base import Array, Kernel, count, take
+from kernelweave.operators.cross import CrossKernel, spans
+from kernelweave.operators.path_descent import PathDescent
+from kernelweave.operators.paths import Paths, own_cells
+from kernelweave.operators.prefixes import PrefixIndex, Spelling, has_masked, shared_letters, spread
+
+SHARD = 16384
+"""Training rows that one part of the work looks up: their prefixes and outputs stay in the second-level cache."""
+DEEP_PARTS = 4
+"""Parts into which positions are cut for the long k-mers; fixed, so that sums have the same order on any machine."""
+TILE = 256
+"""Rows of a tile while a submatrix is computed."""
+TABLE_COST = {12: 0.8, 14: 1.7}
+"""Nanoseconds of a look-up in a table of so many bits; larger tables leave the second-level cache."""
+LARGE_COST = 5.0
+NEIGHBOUR_COST = 12.0
+"""Nanoseconds for a neighbour in the sorted order."""
+
+
+class LetterRows:
+    """The letters of n training rows of one length, and what is derived from them once it is needed.
+
+    Parameters
+    ----------
+    prepared : rows prepared by a `Positional` kernel
+    degree : longest k-mer of any kernel on these rows
+    """
+
+    def __init__(self, prepared: Any, degree: int, engine: Engine):
+        codes, alphabet = prepared.codes, prepared.alphabet
+        self.spelling = Spelling(alphabet, has_masked(codes, alphabet))
+        self.symbols, self.degree, self.engine = self.spelling.symbols(codes), degree, engine
+
+    @cached_property
+    def index(self) -> PrefixIndex:
+        """The sorted orders that linadd works on."""
+        return PrefixIndex(self.symbols, self.spelling, self.degree, self.engine)
+
+
+class PositionalOperator:
+    """A kernel of positioned k-mers bound to training rows; nothing of the Gram matrix is kept.
+
+    Parameters
+    ----------
+    kernel : with the ability `Positional`
+    rows : the letters of the training rows; operators of other weights on the same rows share them
+    cells, shifts : of the kernel
+    """
+
+    def __init__(self, kernel: Kernel, prepared: Any, rows: LetterRows, cells: Array, shifts: Array):
+        self.kernel, self.prepared, self.rows, self.engine = kernel, prepared, rows, rows.engine
+        self.n, self.cells, self.shifts = count(prepared), cells, shifts
+        self.given = spread(cells, shifts)
+        self.sums = np.concatenate([np.zeros((*self.given.shape[:2], 1)), np.cumsum(self.given, axis=2)], axis=2)
+        if len(shifts) > 1:
+            self._diagonal = kernel.diagonal(prepared)
+        else:
+            self._diagonal = own_cells(rows.symbols, rows.spelling.mask, self.sums[0], cells.shape[1])
+
+    def diag(self) -> Array:
+        """Return the diagonal, (n,)."""
+        return self._diagonal
+
+    def columns(self, rows: Array) -> Array:
+        """Return ``K[:, rows]``, (n, len(rows))."""
+        return CrossKernel(self.kernel, self.prepared, self.prepared, self.engine).columns(rows)
+
+    def submatrix(self, rows: Array) -> Array:
+        """Return ``K[rows][:, rows]``."""
+        chosen, out = take(self.prepared, rows), np.empty((len(rows), len(rows)))
+        cuts = spans(len(rows), TILE)
+        parts = [take(chosen, cut) for cut in cuts]
+
+        def fill(pair: tuple[int, int]) -> None:
+            i, j = pair
+            out[cuts[i], cuts[j]] = tile = self.kernel.block(parts[i], parts[j])
+            out[cuts[j], cuts[i]] = tile.T
+
+        self.engine.map(fill, [(i, j) for i in range(len(cuts)) for j in range(i, len(cuts))])
+        return out
+
+    def add_to(self, out: Array, rows: Array, steps: Array) -> None:
+        """Add ``K[:, rows] @ steps`` to `out` through the normal vector."""
+        if len(rows) == 0:
+            return
+        index, rows = self.rows.index, np.asarray(rows, dtype=np.int64)
+        steps = np.ascontiguousarray(steps, dtype=np.float64)
+        depth = table_depth(index, len(rows) * len(self.given))
+        table = upper_levels(index, depth, rows, steps, self.given, self.engine)
+        drop = index.spelling.bits * (index.depth - depth)
+
+        def fill(shard: slice) -> None:
+            look_up(index.prefix, drop, table, shard.start, shard.stop, out)
+
+        self.engine.map(fill, spans(self.n, SHARD))
+        if index.degree > depth:
+            self._add_deep(out, depth, rows, steps)
+
+    def _add_deep(self, out: Array, depth: int, rows: Array, steps: Array) -> None:
+        index, parts = self.rows.index, np.zeros((DEEP_PARTS, self.n))
+
+        def fill(part: int) -> None:
+            add_deep(
+                index.symbols, index.order, index.rank, index.lcp, index.spelling.masked, index.spelling.mask, depth,
+                self.sums, rows, steps, part, DEEP_PARTS, parts[part],
+            )  # fmt: skip
+
+        self.engine.map(fill, range(DEEP_PARTS))
+        for part in parts:
+            out += part
+
+    def descent(self, rows: Array | None, dtype: type) -> PathDescent:
+        """Return a normal vector over some rows, for coordinate descent."""
+        if len(self.shifts) > 1:
+            raise TypeError("solver='dual_coordinate' does not know k-mers with shifts; use solver='chunking'.")
+        symbols = self.rows.symbols if rows is None else self.rows.symbols[rows]
+        paths = Paths(symbols, self.rows.spelling, self.cells, self.engine)
+        return PathDescent(paths, self._diagonal if rows is None else self._diagonal[rows], dtype)
+
+    def against(self, X: Any) -> CrossKernel:
+        """Return the kernel between the rows of X and the training rows."""
+        return CrossKernel(self.kernel, self.kernel.prepare(X), self.prepared, self.engine)
+
+
+def table_depth(index: PrefixIndex, moving: int) -> int:
+    """Return how many letters of a word the table covers: the cheapest choice for so many moving rows."""
+    bits, costs = index.spelling.bits, {}
+    for depth in range(index.spelling.shallow, index.depth + 1):
+        size = 1 << (bits * depth)
+        look_ups = next((cost for most, cost in TABLE_COST.items() if bits * depth <= most), LARGE_COST)
+        costs[depth] = index.n * look_ups + size + moving * index.n / size * NEIGHBOUR_COST
+    return min(costs, key=lambda depth: costs[depth])
+
+
+def upper_levels(index: PrefixIndex, depth: int, rows: Array, steps: Array, given: Array, engine: Engine) -> Array:
+    """Return, for each position and prefix of so many letters, the sum of the weights along its path."""
+    bits = index.spelling.bits
+    table = np.empty((index.length, 1 << (bits * depth)))
+    moved = index.symbols[rows]
+    fill = partial(_fill_table, moved, steps, given, index.spelling.mask, bits, depth, table)
+    engine.map(lambda part: fill(part.start, part.stop), spans(index.length, 16))
+    return table
+
+
+@jit
+def _fill_table(moved, steps, given, mask, bits, depth, table, start, stop):  # type: ignore[no-untyped-def]
+    reach, length, degree = given.shape[0] // 2, given.shape[1], given.shape[2]
+    levels = min(depth, degree)
+    above = np.zeros(1 << (bits * depth))
+    below = np.zeros(1 << (bits * depth))
+    for position in range(start, stop):
+        above[0] = 0.0
+        for k in range(levels):
+            size = 1 << (bits * (k + 1))
+            for c in range(size):
+                below[c] = above[c >> bits]
+            for s in range(given.shape[0]):
+                source = position + s - reach
+                weight = given[s, position, k]
+                if weight != 0.0 and source >= 0 and source + k < length:
+                    _add_level(moved, steps, weight, source, k, mask, bits, below)
+            above, below = below, above
+        rest = bits * (depth - levels)
+        for c in range(table.shape[1]):
+            table[position, c] = above[c >> rest]
+
+
+@jit
+def _add_level(moved, steps, weight, source, k, mask, bits, level):  # type: ignore[no-untyped-def]
+    for j in range(len(steps)):
+        code, whole = 0, True
+        for letter in moved[j, source : source + k + 1]:
+            whole = whole and letter != mask
+            code = (code << bits) | np.int64(letter)
+        if whole:
+            level[code] += weight * steps[j]
+
+
+@jit
+def look_up(prefix, drop, table, start, stop, out):  # type: ignore[no-untyped-def]
+    """``out[start:stop] +=`` what the table has for the prefixes of these rows, less their last `drop` bits."""
+    total = np.zeros(stop - start)
+    for position in range(prefix.shape[0]):
+        values, codes = table[position], prefix[position, start:stop]
+        for i in range(len(total)):
+            total[i] += values[codes[i] >> drop]
+    for i in range(len(total)):
+        out[start + i] += total[i]
+
+
+@jit
+def add_deep(symbols, order, rank, lcp, masked, mask, depth, sums, rows, steps, part, parts, out):  # type: ignore[no-untyped-def]
+    """``out +=`` what k-mers of more than `depth` letters give, for every parts-th position from `part` on."""
+    reach, length, degree = sums.shape[0] // 2, symbols.shape[1], sums.shape[2] - 1
+    places = np.empty(len(rows), np.int64)
+    for position in range(part, order.shape[0], parts):
+        for s in range(sums.shape[0]):
+            source, gain = position + s - reach, sums[s, position]
+            if source < 0 or source + depth >= length or gain[degree] == gain[depth]:
+                continue
+            if source == position:
+                # All places first: loads that do not wait for each other overlap.
+                for j in range(len(rows)):
+                    places[j] = rank[position, rows[j]]
+                for j in range(len(rows)):
+                    own = min(degree, length - position)
+                    if masked:
+                        own = shared_letters(symbols, rows[j], position, rows[j], position, own, mask)
+                    _walk_both(order[position], lcp[position], places[j], own, depth, gain, steps[j], out)
+            else:
+                for j in range(len(rows)):
+                    _search_and_walk(
+                        symbols, order[position], lcp[position], mask, position, rows[j], source, depth, gain,
+                        steps[j], out,
+                    )  # fmt: skip
+
+
+@jit
+def _walk_both(order, lcp, at, own, depth, gain, step, out):  # type: ignore[no-untyped-def]
+    if own > depth:
+        out[order[at]] += step * (gain[own] - gain[depth])
+        _walk(order, lcp, at, 1, own, depth, gain, step, out)
+        _walk(order, lcp, at, -1, own, depth, gain, step, out)
+
+
+@jit
+def _walk(order, lcp, at, way, shared, depth, gain, step, out):  # type: ignore[no-untyped-def]
+    # Neighbours of place `at` of the order in one direction, as far as they share more than `depth` letters.
+    t = at
+    while 0 <= t + way < len(order):
+        shared = min(shared, lcp[t + 1] if way > 0 else lcp[t])
+        if shared <= depth:
+            break
+        t += way
+        out[order[t]] += step * (gain[shared] - gain[depth])
+
+
+@jit
+def _search_and_walk(symbols, order, lcp, mask, position, row, source, depth, gain, step, out):  # type: ignore[no-untyped-def]
+    # The word of `row` at `source` is no word of this position: find its place first.
+    length = symbols.shape[1]
+    longest = min(len(gain) - 1, length - position, length - source)
+    low, high = 0, len(order)
+    while low < high:
+        middle = (low + high) // 2
+        if _before(symbols, order[middle], position, row, source, longest):
+            low = middle + 1
+        else:
+            high = middle
+    after = shared_letters(symbols, order[low], position, row, source, longest, mask) if low < len(order) else 0
+    if after > depth:
+        out[order[low]] += step * (gain[after] - gain[depth])
+        _walk(order, lcp, low, 1, after, depth, gain, step, out)
+    before = shared_letters(symbols, order[low - 1], position, row, source, longest, mask) if low > 0 else 0
+    if before > depth:
+        out[order[low - 1]] += step * (gain[before] - gain[depth])
+        _walk(order, lcp, low - 1, -1, before, depth, gain, step, out)
+
+
+@jit
+def _before(symbols, i, at, j, there, longest):  # type: ignore[no-untyped-def]
+    for k in range(longest):
+        if symbols[i, at + k] != symbols[j, there + k]:
+            return symbols[i, at + k] < symbols[j, there + k]
+    return False

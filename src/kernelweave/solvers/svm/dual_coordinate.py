@@ -1,0 +1,191 @@
+"""Dual coordinate descent on explicit features (Hsieh et al. 2008; Allauzen, Cortes and Mohri, Algorithm 2).
+
+Solves the box-constrained dual of `problems.Problem` for operators whose rows have explicit features.  The normal
+vector ``w = sum_i alpha_i Phi(x_i)`` is kept, so a step along row i costs what the row's features cost:
+
+    f_i = <w, Phi(x_i)> + b;   move v_i to its best value in the box;   w += (change of alpha_i) Phi(x_i)
+
+One `step` of the solver is a pass over the active rows in random order.  Rows that rest at a bound and push against it
+are left out (shrinking); once they are most of the rows, the rest get a normal vector of their own, which is small
+enough for the caches.  A certificate looks at all rows again and calls back those that were left out wrongly.
+
+Intercept: a regularised one is a constant feature.  A free one asks for ``sum alpha = e``, which single steps cannot
+hold; it is reached by the method of multipliers, the proximal search over b: with ``b = b_0 + rho (sum alpha - e)``
+inside a pass and ``b_0 <- b`` after it.  For the certificate alpha is balanced, so it is exactly feasible.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernelweave.losses import BoxQP
+from kernelweave.operators.base import Descent, DescentState, PrimalOperator
+from kernelweave.solvers.certificate import Ledger, PrimalPoint, certify
+from kernelweave.solvers.loop import Stop
+from kernelweave.solvers.problems import Array, Problem, dot
+from kernelweave.solvers.svm.box import balance
+
+SINGLE_FROM = 1e-6
+"""Tolerance from which on single precision is enough for the normal vector; certificates are in double."""
+COMPACT = 0.5
+"""The active rows get a normal vector of their own when they are fewer than this share of those that have one."""
+SMALL = 512
+"""Fewer rows than this are not worth another normal vector."""
+SLACK = 4.0
+"""A row is left out when it pushes against its bound by more than so many typical violations."""
+AHEAD = 2.0
+"""A certificate is due once the gap of the active rows, as seen in passing, is within this many tolerances: it falls
+while the pass goes on, and a multiple of the classifier does better still."""
+LONGEST = 20
+"""Most passes between two certificates."""
+ORDERS = ("permuted", "sequential")
+
+
+class DualCoordinate:
+    """Passes over the rows, one exact coordinate step each.
+
+    Parameters
+    ----------
+    order : "permuted" visits the rows in a new random order in each pass, "sequential" as they are
+    shrinking : leave out rows that rest at a bound
+    random_state : seed of the order
+    """
+
+    state: DescentState
+    local: Descent
+    rows: Array
+    active: Array
+
+    def __init__(self, order: str = "permuted", shrinking: bool = True, random_state: int = 0):
+        if order not in ORDERS:
+            raise ValueError(f"order={order!r} must be one of {', '.join(ORDERS)}.")
+        self.order, self.shrinking, self.random_state = order, shrinking, random_state
+
+    def init(self, problem: Problem, start: Array | None, stop: Stop) -> None:
+        """Start from `start` (alpha, clipped into the box) or from zero."""
+        box = problem.loss.box(problem.y, problem.cost)
+        if box is None:
+            raise TypeError(f"{problem.loss.name} loss has no box-constrained dual; use solver='newton'.")
+        if not isinstance(problem.operator, PrimalOperator):
+            raise TypeError(
+                "solver='dual_coordinate' needs a kernel with explicit features (such as WeightedDegree, Spectrum); "
+                "use 'smo' or 'chunking' for this one."
+            )
+        self.problem, self.box, self.stop = problem, box, stop
+        self.random = np.random.default_rng(self.random_state)
+        self.dtype = np.float32 if stop.tol >= SINGLE_FROM else np.float64
+        self.diag = problem.operator.diag()
+        self.v = box.split(np.zeros(problem.operator.n) if start is None else np.asarray(start, dtype=float))
+        self.full = problem.operator.descent(None, self.dtype)
+        if problem.free:
+            self.pull = max(float(self.diag.mean()), np.finfo(float).tiny)
+            self.b = 0.0
+        else:
+            self.pull = problem.shift
+            self.b = self.pull * float(self.v.sum())
+        self.passes, self.due = 0, False
+        self._enter(np.arange(problem.operator.n), self.full)
+
+    @property
+    def alpha(self) -> Array:
+        """Signed dual variables, one a row."""
+        return self.v.sum(axis=0)
+
+    def step(self) -> None:
+        """One pass over the active rows."""
+        order = self.random.permutation(self.active) if self.order == "permuted" else self.active
+        before = self.state.v[:, order].sum(axis=0)
+        moved = self.local.sweep(order, self.state._replace(intercept=self.b))
+        self.v[:, self.rows] = self.state.v
+        self.b += self.pull * moved
+        if self.problem.free:
+            self.b += self.pull * (float(self.v.sum()) - self.problem.total)
+        self.passes += 1
+        self._look(order, before)
+
+    def certify(self, ledger: Ledger) -> dict[str, float]:
+        """When due, evaluate all rows in double precision, offer both points, and call back rows left out wrongly."""
+        if self.due or self.passes >= LONGEST:
+            self.passes, self.due = 0, False
+            outputs = self._offer(ledger)
+            if ledger.gap > self.stop.tol:
+                self._call_back(outputs)
+        return {"active": float(len(self.active))}
+
+    def fallback(self) -> PrimalPoint:
+        """Return the current point."""
+        ledger = Ledger()
+        self._offer(ledger)
+        assert ledger.primal is not None
+        return ledger.primal
+
+    def _offer(self, ledger: Ledger) -> Array:
+        """Offer alpha, balanced, on both sides; return its outputs."""
+        v = self.v.copy()
+        if self.problem.free:
+            balance(v, self.box, self.problem.total)
+        alpha = v.sum(axis=0)
+        outputs = self.full.product(alpha)
+        certify(self.problem, alpha, outputs, ledger, rescale=True)
+        return outputs
+
+    def _look(self, order: Array, before: Array) -> None:
+        """From what the rows saw in passing: is a certificate due, and which rows can be left out?"""
+        state, problem = self.state, self.problem
+        f, v = state.outputs[order], state.v[:, order]
+        gains = state.p[:, order] - f - state.ridge[order] * v
+        low, high = v <= state.low[:, order], v >= state.high[:, order]
+        free = ~((low & (gains < 0)) | (high & (gains > 0)))
+        typical = float(np.abs(gains[free]).mean()) if free.any() else 0.0
+        rows = self.rows[order]
+        y, cost = problem.y[rows], problem.cost[rows]
+        loss = dot(cost, problem.loss.value(f, y))
+        gap = loss + dot(before, f) - problem.loss.dual_term(before, y, cost)
+        value = loss + 0.5 * abs(dot(before, f - self.b))
+        self.due = abs(gap) <= AHEAD * self.stop.tol * value
+        if self.shrinking:
+            slack = SLACK * typical
+            rest = np.all((low & (gains < -slack)) | (high & (gains > slack)), axis=0)
+            self.active = np.sort(order[~rest])
+            if SMALL <= len(self.active) < COMPACT * self.local.n:
+                self._enter(self.rows[self.active])
+
+    def _call_back(self, outputs: Array) -> None:
+        """Make active again every row that could move, given all outputs."""
+        gains = self.box.p - (outputs + self.b) - self.box.ridge * self.v
+        resting = (self.v <= self.box.low) & (gains <= 0) | (self.v >= self.box.high) & (gains >= 0)
+        wanted = ~np.all(resting, axis=0) if self.shrinking else np.ones(len(outputs), dtype=bool)
+        here = np.zeros(len(outputs), dtype=bool)
+        here[self.rows] = True
+        if np.any(wanted & ~here):
+            self._enter(np.flatnonzero(wanted | np.any(self.v != 0, axis=0)))
+        else:
+            self.active = np.flatnonzero(wanted[self.rows])
+
+    def _enter(self, rows: Array, descent: Descent | None = None) -> None:
+        """Give some rows a normal vector of their own; all others stay as they are."""
+        n = self.problem.operator.n
+        small = len(rows) < COMPACT * n
+        assert isinstance(self.problem.operator, PrimalOperator)
+        if descent is None:
+            descent = self.problem.operator.descent(rows, self.dtype) if small else self.full
+        rows = np.arange(n) if descent is self.full else rows
+        alpha, others = self.alpha, self.alpha
+        others[rows] = 0.0
+        fixed = self.full.product(others)[rows] if np.any(others) else np.zeros(len(rows))
+        descent.start(alpha[rows])
+        self.rows, self.local, self.active = rows, descent, np.arange(len(rows))
+        self.state = self._local_state(self.box, rows, fixed)
+
+    def _local_state(self, box: BoxQP, rows: Array, fixed: Array) -> DescentState:
+        def cut(values: Array) -> Any:
+            return np.ascontiguousarray(values[..., rows])
+
+        ridge = cut(np.broadcast_to(box.ridge, self.diag.shape))
+        curvature = cut(self.diag) + ridge + self.pull
+        return DescentState(
+            cut(box.p), ridge, cut(box.low), cut(box.high), np.maximum(curvature, np.finfo(float).tiny), fixed,
+            self.b, self.pull, cut(self.v), np.zeros(len(rows)),
+        )  # fmt: skip
