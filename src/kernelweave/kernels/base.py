@@ -241,6 +241,9 @@ class Positional(Protocol, metaclass=_Ability):
     def shift_weights(self) -> Array:
         """Return m, (S + 1,)."""
 
+    def reweighted(self, weights: Array) -> Kernel:
+        """Return the kernel with these weights of the lengths, the same at every position."""
+
 
 def take(prepared: Any, rows: Any) -> Any:
     """Return some rows of prepared input (arrays, tuples of arrays, anything indexed by rows)."""

@@ -25,6 +25,10 @@ class Passing(Wrapper):
         """Return those of the kernel inside."""
         return cast(Positional, self.kernel).shift_weights()
 
+    def reweighted(self, weights: Array) -> Kernel:
+        """Return the kernel inside with these weights of the lengths; it is told prepared rows, not where they lie."""
+        return cast(Positional, self.kernel).reweighted(weights)
+
 
 class On(Passing):
     """A kernel restricted to some columns of a table or to a named view.

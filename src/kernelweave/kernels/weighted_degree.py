@@ -128,6 +128,16 @@ class WeightedDegree(Kernel):
         inside = np.arange(length)[:, None] + np.arange(1, int(self.degree) + 1) <= length
         return np.where(inside, np.outer(self.place_weights(length), self.degree_weights()), 0.0)
 
+    def reweighted(self, weights: Array) -> WeightedDegree:
+        """Return the kernel with these weights of the lengths, the same at every position.
+
+        Examples
+        --------
+        >>> WeightedDegree(20, only=3).reweighted([1.0, 0.5])
+        WeightedDegree(2, weights=[1.0, 0.5])
+        """
+        return WeightedDegree(len(weights), self.shift, [float(weight) for weight in weights])
+
     def shift_weights(self) -> Array:
         """Return what equal k-mers 0, 1, .., shift letters apart count, (shift + 1,).
 

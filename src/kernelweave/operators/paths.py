@@ -35,58 +35,78 @@ PART = 8192
 """Rows of one part of a look-up."""
 
 
-class Paths:
-    """The paths of n rows of one length, and what is needed to keep a normal vector on them.
+class SharedNodes:
+    """The k-mers of more than D letters that rows share, as nodes; independent of any weights.
 
     Parameters
     ----------
     symbols : (n, length), see `Spelling`
-    cells : (length, degree) weights
+    degree : longest k-mer that counts
     engine : positions are worked through in parallel
+
+    Attributes
+    ----------
+    depth : D, how many levels are addressed by their letters
+    starts, nodes : the nodes of row i are ``nodes[starts[i]:starts[i + 1]]``
+    position, low, high : (nodes,) where a node lies; its k-mers have low < k <= high letters
     """
 
-    def __init__(self, symbols: Array, spelling: Spelling, cells: Array, engine: Engine):
-        self.symbols, self.spelling, self.cells, self.engine = symbols, spelling, cells, engine
+    def __init__(self, symbols: Array, spelling: Spelling, degree: int, engine: Engine):
+        self.symbols, self.spelling, self.degree, self.engine = symbols, spelling, degree, engine
         self.n, self.length = symbols.shape
-        self.depth = direct_depth(self.n, self.length, cells.shape[1], spelling.bits)
-        self.groups = folded(self.length, self.depth, spelling.bits)
-        self.levels = np.ascontiguousarray(cells.T)
-        self.sums = np.concatenate([np.zeros((self.length, 1)), np.cumsum(cells, axis=1)], axis=1)
-        self._find_shared()
-        # What a row's own step changes in its reading: the cells of the direct levels and of its shared nodes.
-        self.held = own_cells(symbols, spelling.mask, self.sums, self.depth)
-        _add_shared(self.starts, self.nodes, self.values, self.held)
-
-    def _find_shared(self) -> None:
-        """List, for every row, the long k-mers that it shares with others."""
-        by_position = np.ascontiguousarray(self.symbols.T)
-        deep = [p for p in range(self.length) if self.cells.shape[1] > self.depth and p + self.depth < self.length]
-        found = self.engine.map(lambda position: self._shared_at(by_position, position), deep)
-        sizes = np.array([len(values) for _, _, values in found], dtype=np.int64)
+        self.depth = direct_depth(self.n, self.length, degree, spelling.bits)
+        by_position = np.ascontiguousarray(symbols.T)
+        deep = [p for p in range(self.length) if degree > self.depth and p + self.depth < self.length]
+        found = engine.map(lambda position: self._shared_at(by_position, position), deep)
+        sizes = np.array([len(low) for _, _, low, _ in found], dtype=np.int64)
         first = np.concatenate([[0], np.cumsum(sizes)])
-        self.values = np.concatenate([values for _, _, values in found] or [np.empty(0)])
+        none = np.empty(0, np.int32)
+        self.position = np.repeat(np.array(deep, dtype=np.int32), sizes)
+        self.low = np.concatenate([low for _, _, low, _ in found] or [none])
+        self.high = np.concatenate([high for _, _, _, high in found] or [none])
         counts = np.zeros(self.n + 1, np.int64)
-        for rows, _, _ in found:
+        for rows, _, _, _ in found:
             _count(rows, counts)
         self.starts = np.cumsum(counts)
         self.nodes: Array = np.empty(self.starts[-1], np.int32 if first[-1] < 2**31 else np.int64)
         filled = self.starts[:-1].copy()
-        for (rows, nodes, _), offset in zip(found, first):
+        for (rows, nodes, _, _), offset in zip(found, first):
             _place(rows, nodes, offset, filled, self.nodes)
 
-    def _shared_at(self, by_position: Array, position: int) -> tuple[Array, Array, Array]:
-        """Return (row, node) pairs and the weights of the nodes of one position."""
+    def _shared_at(self, by_position: Array, position: int) -> tuple[Array, Array, Array, Array]:
+        """Return (row, node) pairs and the extent of the nodes of one position."""
         spelling, n = self.spelling, self.n
-        whole = min(self.cells.shape[1], self.length - position)
+        whole = min(self.degree, self.length - position)
         letters = min(whole, WORD_BITS // spelling.bits)
         keys = pack(by_position[position : position + letters], spelling.bits)
         order, rank, lcp = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
         sort_words(self.symbols, keys, position, letters, whole, spelling.bits, spelling.mask, order, rank, lcp)
-        gain = self.sums[position]
-        pairs, nodes = _intervals(order, lcp, self.depth, gain, order[:0], order[:0], gain[:0], False)
-        out = np.empty(pairs, np.int32), np.empty(pairs, np.int32), np.empty(nodes)
-        _intervals(order, lcp, self.depth, gain, *out, True)
-        return out
+        none = order[:0]
+        pairs, nodes = _intervals(order, lcp, self.depth, self.degree, none, none, none, none, False)
+        out = tuple(np.empty(size, np.int32) for size in (pairs, pairs, nodes, nodes))
+        _intervals(order, lcp, self.depth, self.degree, *out, True)
+        return out  # type: ignore[return-value]
+
+
+class Paths:
+    """The paths of n rows with the weights of a kernel: what is needed to keep its normal vector.
+
+    Parameters
+    ----------
+    shared : the nodes of the rows; kernels of other weights on the same rows use the same ones
+    cells : (length, degree) weights
+    """
+
+    def __init__(self, shared: SharedNodes, cells: Array):
+        self.shared, self.cells, self.engine, self.spelling = shared, cells, shared.engine, shared.spelling
+        self.n, self.length, self.depth = shared.n, shared.length, shared.depth
+        self.groups = folded(self.length, self.depth, self.spelling.bits)
+        self.levels = np.ascontiguousarray(cells.T)
+        sums = np.concatenate([np.zeros((self.length, 1)), np.cumsum(cells, axis=1)], axis=1)
+        self.values = sums[shared.position, shared.high] - sums[shared.position, shared.low]
+        # What a row's own step changes in its reading: the cells of the direct levels and of its shared nodes.
+        self.held = own_cells(shared.symbols, self.spelling.mask, sums, self.depth)
+        _add_shared(shared.starts, shared.nodes, self.values, self.held)
 
     def zeros(self, dtype: type) -> tuple[Array, Array]:
         """Return an empty normal vector: directly addressed weights, and weights of the shared nodes."""
@@ -95,8 +115,8 @@ class Paths:
     def arrays(self) -> tuple[Any, ...]:
         """Return what the jitted loops read."""
         return (
-            self.symbols, self.spelling.bits, self.spelling.mask, self.depth, self.groups, self.levels,
-            self.starts, self.nodes, self.values,
+            self.shared.symbols, self.spelling.bits, self.spelling.mask, self.depth, self.groups, self.levels,
+            self.shared.starts, self.shared.nodes, self.values,
         )  # fmt: skip
 
     def vector(self, alpha: Array, dtype: type) -> tuple[Array, Array]:
@@ -110,12 +130,6 @@ class Paths:
         out, arrays = np.empty(self.n), self.arrays()
         self.engine.map(lambda part: read_rows(*arrays, *vector, part.start, part.stop, out), spans(self.n, PART))
         return out
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in use, with a normal vector in single precision."""
-        vector = 4 * (int(self.groups[-1, 2]) + len(self.values))
-        return vector + self.nodes.nbytes + self.values.nbytes + self.starts.nbytes
 
 
 def direct_depth(n: int, length: int, degree: int, bits: int) -> int:
@@ -163,10 +177,10 @@ def _place(rows, nodes, offset, filled, out):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _intervals(order, lcp, depth, gain, rows, nodes, values, fill):  # type: ignore[no-untyped-def]
+def _intervals(order, lcp, depth, degree, rows, nodes, lows, highs, fill):  # type: ignore[no-untyped-def]
     # Every node that several rows share is an interval of the order: opened where lcp rises, closed where it falls.
     n = len(order)
-    heights, lefts = np.empty(len(gain) + 1, np.int64), np.empty(len(gain) + 1, np.int64)
+    heights, lefts = np.empty(degree + 2, np.int64), np.empty(degree + 2, np.int64)
     top, pairs, count = 0, 0, 0
     for t in range(1, n + 1):
         height = lcp[t] if t < n else 0
@@ -176,16 +190,14 @@ def _intervals(order, lcp, depth, gain, rows, nodes, values, fill):  # type: ign
         while top > 0 and heights[top - 1] > height:
             top -= 1
             left = lefts[top]
-            below = max(height, heights[top - 1] if top > 0 else 0, depth)
-            weight = gain[heights[top]] - gain[below]
-            if weight > 0.0:
-                if fill:
-                    values[count] = weight
-                    for s in range(left, t):
-                        rows[pairs + s - left] = order[s]
-                        nodes[pairs + s - left] = count
-                pairs += t - left
-                count += 1
+            if fill:
+                lows[count] = max(height, heights[top - 1] if top > 0 else 0, depth)
+                highs[count] = heights[top]
+                for s in range(left, t):
+                    rows[pairs + s - left] = order[s]
+                    nodes[pairs + s - left] = count
+            pairs += t - left
+            count += 1
         if height > 0 and (top == 0 or heights[top - 1] < height):
             heights[top], lefts[top] = height, left
             top += 1
@@ -284,7 +296,10 @@ def _write_masked(letters, mask, k, codes, base, width, drop, below, weights, st
 
 
 @jit
-def read_rows(symbols, bits, mask, depth, groups, cells, starts, nodes, values, direct, shared, start, stop, out):  # type: ignore[no-untyped-def]
+def read_rows(  # type: ignore[no-untyped-def]
+    symbols, bits, mask, depth, groups, cells, starts, nodes, values, direct, shared, start, stop, out
+):
+    """Write what the rows from start to stop read."""
     codes = np.empty(symbols.shape[1], np.int64)
     for i in range(start, stop):
         spell(symbols, i, bits, depth, codes)
@@ -292,7 +307,10 @@ def read_rows(symbols, bits, mask, depth, groups, cells, starts, nodes, values, 
 
 
 @jit
-def write_rows(symbols, bits, mask, depth, groups, cells, starts, nodes, values, direct, shared, rows, alpha):  # type: ignore[no-untyped-def]
+def write_rows(  # type: ignore[no-untyped-def]
+    symbols, bits, mask, depth, groups, cells, starts, nodes, values, direct, shared, rows, alpha
+):
+    """Add alpha times each of the rows to the normal vector."""
     codes = np.empty(symbols.shape[1], np.int64)
     for i in rows:
         spell(symbols, i, bits, depth, codes)

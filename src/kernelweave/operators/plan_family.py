@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.base import Kernel, count
+from kernelweave.kernels.base import Kernel, Positional, count
 from kernelweave.operators.family import SharedSet, StoredSet
 from kernelweave.operators.memory import memory_budget, show_bytes
 from kernelweave.operators.mixture import Family
-from kernelweave.operators.planner import DOUBLE_UP_TO, FEWEST_COLUMNS, FINE_TOLERANCE, Plan
+from kernelweave.operators.planner import DOUBLE_UP_TO, FEWEST_COLUMNS, FINE_TOLERANCE, GRAM_UP_TO, Plan
+from kernelweave.operators.positional_set import PositionalSet, divided
+from kernelweave.operators.prefixes import PREFIX_BITS, index_bytes
 from kernelweave.operators.rank_one import RankOneSet, rank_one_vectors
 
 STORE_UP_TO = 0.6e9
@@ -66,10 +68,38 @@ def plan_rank_one(n: int, m: int, limit: float | str | None = "auto") -> Plan | 
     return Plan("rank_one", np.float64, n if size > vectors else 0, size, reason)
 
 
+def bind_positional(
+    kernels: Sequence[Kernel], X: Any, engine: Engine, limit: float | str | None
+) -> tuple[Any, Plan] | None:
+    """Bind kernels that divide the k-mers of the same rows among themselves; None where they are something else."""
+    n = X.shape[0]
+    if n <= GRAM_UP_TO or not all(isinstance(kernel, Positional) for kernel in kernels):
+        return None
+    able = [cast(Positional, kernel) for kernel in kernels]
+    prepared = kernels[0].prepare(X)
+    cells, shifts = [kernel.cells(prepared.codes.shape[1]) for kernel in able], able[0].shift_weights()
+    if not all(np.array_equal(kernel.shift_weights(), shifts) for kernel in able) or not divided(cells):
+        return None
+    made = PositionalSet(kernels, prepared, engine)
+    if made.rows.spelling.bits > PREFIX_BITS:
+        return None
+    size = index_bytes(n, prepared.codes.shape[1], made.degree, made.rows.spelling) + 8 * n * made.m
+    if size > memory_budget(limit):
+        raise MemoryError(
+            f"The sorted k-mers of {n} sequences and the outputs of {made.m} kernels take {show_bytes(size)}, more "
+            f"than the memory_limit of {show_bytes(memory_budget(limit))}; raise the limit or train on fewer rows."
+        )
+    reason = f"{made.m} kernels share the sorted k-mers of {n} sequences, {show_bytes(size)} with their outputs"
+    return made, Plan("positional", np.float64, 0, size, reason)
+
+
 def bind_family(
     kernels: Sequence[Kernel], X: Any, engine: Engine, limit: float | str | None = "auto", tol: float = 1e-3
 ) -> tuple[Any, Plan]:
     """Bind kernels to training rows in the representation that fits the memory limit; return the set with its plan."""
+    together = bind_positional(kernels, X, engine, limit)
+    if together is not None:
+        return together
     family = Family(kernels)
     prepared = family.prepare(X)
     n = count(prepared)

@@ -15,7 +15,7 @@ from kernelweave.operators.dense import DenseGram
 from kernelweave.operators.features import FeatureOperator
 from kernelweave.operators.memory import memory_budget, show_bytes
 from kernelweave.operators.positional import LetterRows, PositionalOperator
-from kernelweave.operators.prefixes import PREFIX_BITS, index_bytes
+from kernelweave.operators.prefixes import PREFIX_BITS, index_bytes, spread
 
 DOUBLE_UP_TO = 256e6
 """A Gram matrix is kept in double precision up to this size; beyond it, single precision halves the traffic."""
@@ -122,7 +122,7 @@ def bind_explicit(kernel: Kernel, X: Any, engine: Engine, limit: float | str | N
                     f"The sorted k-mers of {len(prepared.codes)} sequences take {show_bytes(size)}, more than the "
                     f"memory_limit of {show_bytes(memory_budget(limit))}; raise the limit or train on fewer rows."
                 )
-            return PositionalOperator(kernel, prepared, rows, cells, shifts)
+            return PositionalOperator(kernel, prepared, rows, spread(cells, shifts))
     if isinstance(kernel, FeatureMap):
         return FeatureOperator(kernel, X, engine)
     return None

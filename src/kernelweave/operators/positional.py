@@ -21,10 +21,11 @@ import numpy as np
 from kernelweave._numba import jit
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, Kernel, count, take
-from kernelweave.operators.cross import CrossKernel, spans
+from kernelweave.operators.cross import spans
+from kernelweave.operators.neighbours import add_deep, own_sums, pair_sums
 from kernelweave.operators.path_descent import PathDescent
-from kernelweave.operators.paths import Paths, own_cells
-from kernelweave.operators.prefixes import PrefixIndex, Spelling, has_masked, shared_letters, spread
+from kernelweave.operators.paths import Paths, SharedNodes, own_cells
+from kernelweave.operators.prefixes import PrefixIndex, Spelling, has_masked
 
 SHARD = 16384
 """Training rows that one part of the work looks up: their prefixes and outputs stay in the second-level cache."""
@@ -58,6 +59,11 @@ class LetterRows:
         """The sorted orders that linadd works on."""
         return PrefixIndex(self.symbols, self.spelling, self.degree, self.engine)
 
+    @cached_property
+    def shared(self) -> SharedNodes:
+        """The long k-mers that rows share, for coordinate descent."""
+        return SharedNodes(self.symbols, self.spelling, self.degree, self.engine)
+
 
 class PositionalOperator:
     """A kernel of positioned k-mers bound to training rows; nothing of the Gram matrix is kept.
@@ -66,18 +72,17 @@ class PositionalOperator:
     ----------
     kernel : with the ability `Positional`
     rows : the letters of the training rows; operators of other weights on the same rows share them
-    cells, shifts : of the kernel
+    given : (2S + 1, length, degree), what cells give to each other, see `prefixes.spread`
     """
 
-    def __init__(self, kernel: Kernel, prepared: Any, rows: LetterRows, cells: Array, shifts: Array):
+    def __init__(self, kernel: Kernel | None, prepared: Any, rows: LetterRows, given: Array):
         self.kernel, self.prepared, self.rows, self.engine = kernel, prepared, rows, rows.engine
-        self.n, self.cells, self.shifts = count(prepared), cells, shifts
-        self.given = spread(cells, shifts)
+        self.n, self.given = count(prepared), given
         self.sums = np.concatenate([np.zeros((*self.given.shape[:2], 1)), np.cumsum(self.given, axis=2)], axis=2)
-        if len(shifts) > 1:
-            self._diagonal = kernel.diagonal(prepared)
+        if len(given) > 1:
+            self._diagonal = own_sums(rows.symbols, rows.spelling.mask, self.sums)
         else:
-            self._diagonal = own_cells(rows.symbols, rows.spelling.mask, self.sums[0], cells.shape[1])
+            self._diagonal = own_cells(rows.symbols, rows.spelling.mask, self.sums[0], given.shape[2])
 
     def diag(self) -> Array:
         """Return the diagonal, (n,)."""
@@ -85,21 +90,32 @@ class PositionalOperator:
 
     def columns(self, rows: Array) -> Array:
         """Return ``K[:, rows]``, (n, len(rows))."""
-        return CrossKernel(self.kernel, self.prepared, self.prepared, self.engine).columns(rows)
+        out, rows = np.empty((self.n, len(rows))), np.asarray(rows, dtype=np.int64)
+        every = np.arange(self.n)
+        self.engine.map(lambda cut: self._fill(out[cut], every[cut], rows, False), spans(self.n, SHARD))
+        return out
 
     def submatrix(self, rows: Array) -> Array:
         """Return ``K[rows][:, rows]``."""
-        chosen, out = take(self.prepared, rows), np.empty((len(rows), len(rows)))
+        out, rows = np.empty((len(rows), len(rows))), np.asarray(rows, dtype=np.int64)
         cuts = spans(len(rows), TILE)
-        parts = [take(chosen, cut) for cut in cuts]
 
         def fill(pair: tuple[int, int]) -> None:
-            i, j = pair
-            out[cuts[i], cuts[j]] = tile = self.kernel.block(parts[i], parts[j])
-            out[cuts[j], cuts[i]] = tile.T
+            i, j = (cuts[number] for number in pair)
+            tile = out[i, j]
+            self._fill(tile, rows[i], rows[j], i == j)
+            if i != j:
+                out[j, i] = tile.T
 
         self.engine.map(fill, [(i, j) for i in range(len(cuts)) for j in range(i, len(cuts))])
         return out
+
+    def _fill(self, out: Array, rows: Array, others: Array, same: bool) -> None:
+        if self.kernel is None:
+            pair_sums(self.rows.symbols, rows, others, self.rows.spelling.mask, self.sums, same, out)
+        else:
+            chosen = take(self.prepared, rows)
+            out[:] = self.kernel.block(chosen, chosen if same else take(self.prepared, others))
 
     def add_to(self, out: Array, rows: Array, steps: Array) -> None:
         """Add ``K[:, rows] @ steps`` to `out` through the normal vector."""
@@ -133,15 +149,13 @@ class PositionalOperator:
 
     def descent(self, rows: Array | None, dtype: type) -> PathDescent:
         """Return a normal vector over some rows, for coordinate descent."""
-        if len(self.shifts) > 1:
+        if len(self.given) > 1:
             raise TypeError("solver='dual_coordinate' does not know k-mers with shifts; use solver='chunking'.")
-        symbols = self.rows.symbols if rows is None else self.rows.symbols[rows]
-        paths = Paths(symbols, self.rows.spelling, self.cells, self.engine)
-        return PathDescent(paths, self._diagonal if rows is None else self._diagonal[rows], dtype)
-
-    def against(self, X: Any) -> CrossKernel:
-        """Return the kernel between the rows of X and the training rows."""
-        return CrossKernel(self.kernel, self.kernel.prepare(X), self.prepared, self.engine)
+        if rows is None:
+            return PathDescent(Paths(self.rows.shared, self.given[0]), self._diagonal, dtype)
+        letters = self.rows
+        shared = SharedNodes(letters.symbols[rows], letters.spelling, letters.degree, self.engine)
+        return PathDescent(Paths(shared, self.given[0]), self._diagonal[rows], dtype)
 
 
 def table_depth(index: PrefixIndex, moving: int) -> int:
@@ -180,7 +194,7 @@ def _fill_table(moved, steps, given, mask, bits, depth, table, start, stop):  # 
                 source = position + s - reach
                 weight = given[s, position, k]
                 if weight != 0.0 and source >= 0 and source + k < length:
-                    _add_level(moved, steps, weight, source, k, mask, bits, below)
+                    add_level(moved, steps, weight, source, k, mask, bits, below)
             above, below = below, above
         rest = bits * (depth - levels)
         for c in range(table.shape[1]):
@@ -188,7 +202,8 @@ def _fill_table(moved, steps, given, mask, bits, depth, table, start, stop):  # 
 
 
 @jit
-def _add_level(moved, steps, weight, source, k, mask, bits, level):  # type: ignore[no-untyped-def]
+def add_level(moved, steps, weight, source, k, mask, bits, level):  # type: ignore[no-untyped-def]
+    """Add the k + 1 letters that moved rows have at `source` to a level."""
     for j in range(len(steps)):
         code, whole = 0, True
         for letter in moved[j, source : source + k + 1]:
@@ -208,80 +223,3 @@ def look_up(prefix, drop, table, start, stop, out):  # type: ignore[no-untyped-d
             total[i] += values[codes[i] >> drop]
     for i in range(len(total)):
         out[start + i] += total[i]
-
-
-@jit
-def add_deep(symbols, order, rank, lcp, masked, mask, depth, sums, rows, steps, part, parts, out):  # type: ignore[no-untyped-def]
-    """``out +=`` what k-mers of more than `depth` letters give, for every parts-th position from `part` on."""
-    reach, length, degree = sums.shape[0] // 2, symbols.shape[1], sums.shape[2] - 1
-    places = np.empty(len(rows), np.int64)
-    for position in range(part, order.shape[0], parts):
-        for s in range(sums.shape[0]):
-            source, gain = position + s - reach, sums[s, position]
-            if source < 0 or source + depth >= length or gain[degree] == gain[depth]:
-                continue
-            if source == position:
-                # All places first: loads that do not wait for each other overlap.
-                for j in range(len(rows)):
-                    places[j] = rank[position, rows[j]]
-                for j in range(len(rows)):
-                    own = min(degree, length - position)
-                    if masked:
-                        own = shared_letters(symbols, rows[j], position, rows[j], position, own, mask)
-                    _walk_both(order[position], lcp[position], places[j], own, depth, gain, steps[j], out)
-            else:
-                for j in range(len(rows)):
-                    _search_and_walk(
-                        symbols, order[position], lcp[position], mask, position, rows[j], source, depth, gain,
-                        steps[j], out,
-                    )  # fmt: skip
-
-
-@jit
-def _walk_both(order, lcp, at, own, depth, gain, step, out):  # type: ignore[no-untyped-def]
-    if own > depth:
-        out[order[at]] += step * (gain[own] - gain[depth])
-        _walk(order, lcp, at, 1, own, depth, gain, step, out)
-        _walk(order, lcp, at, -1, own, depth, gain, step, out)
-
-
-@jit
-def _walk(order, lcp, at, way, shared, depth, gain, step, out):  # type: ignore[no-untyped-def]
-    # Neighbours of place `at` of the order in one direction, as far as they share more than `depth` letters.
-    t = at
-    while 0 <= t + way < len(order):
-        shared = min(shared, lcp[t + 1] if way > 0 else lcp[t])
-        if shared <= depth:
-            break
-        t += way
-        out[order[t]] += step * (gain[shared] - gain[depth])
-
-
-@jit
-def _search_and_walk(symbols, order, lcp, mask, position, row, source, depth, gain, step, out):  # type: ignore[no-untyped-def]
-    # The word of `row` at `source` is no word of this position: find its place first.
-    length = symbols.shape[1]
-    longest = min(len(gain) - 1, length - position, length - source)
-    low, high = 0, len(order)
-    while low < high:
-        middle = (low + high) // 2
-        if _before(symbols, order[middle], position, row, source, longest):
-            low = middle + 1
-        else:
-            high = middle
-    after = shared_letters(symbols, order[low], position, row, source, longest, mask) if low < len(order) else 0
-    if after > depth:
-        out[order[low]] += step * (gain[after] - gain[depth])
-        _walk(order, lcp, low, 1, after, depth, gain, step, out)
-    before = shared_letters(symbols, order[low - 1], position, row, source, longest, mask) if low > 0 else 0
-    if before > depth:
-        out[order[low - 1]] += step * (gain[before] - gain[depth])
-        _walk(order, lcp, low - 1, -1, before, depth, gain, step, out)
-
-
-@jit
-def _before(symbols, i, at, j, there, longest):  # type: ignore[no-untyped-def]
-    for k in range(longest):
-        if symbols[i, at + k] != symbols[j, there + k]:
-            return symbols[i, at + k] < symbols[j, there + k]
-    return False
