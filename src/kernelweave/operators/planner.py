@@ -26,6 +26,8 @@ FEWEST_COLUMNS = 64
 
 GRAM_UP_TO = 2000
 """Rows up to which a Gram matrix is quicker than a normal vector even for kernels with explicit features."""
+SAMPLE, FEATURE_BYTES = 64, 36
+"""Rows on which the number of features is judged, and bytes a feature takes: column and value, once more renumbered."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,12 @@ def bind(
         where there are many rows
     """
     if form == "explicit" or (form == "auto" and X.shape[0] > GRAM_UP_TO):
-        operator = bind_explicit(kernel, X, engine, limit)
+        try:
+            operator = bind_explicit(kernel, X, engine, limit)
+        except (MemoryError, ValueError):  # too many features for the memory or for column numbers
+            if form == "explicit":
+                raise
+            operator = None
         if operator is not None:
             return operator
         if form == "explicit":
@@ -117,12 +124,25 @@ def bind_explicit(kernel: Kernel, X: Any, engine: Engine, limit: float | str | N
         rows = LetterRows(prepared, cells.shape[1], engine)
         if rows.spelling.bits <= PREFIX_BITS:
             size = index_bytes(len(prepared.codes), length, cells.shape[1], rows.spelling)
-            if size > memory_budget(limit):
-                raise MemoryError(
-                    f"The sorted k-mers of {len(prepared.codes)} sequences take {show_bytes(size)}, more than the "
-                    f"memory_limit of {show_bytes(memory_budget(limit))}; raise the limit or train on fewer rows."
-                )
+            _refuse(size, f"The sorted k-mers of {len(prepared.codes)} sequences", limit)
             return PositionalOperator(kernel, prepared, rows, spread(cells, shifts))
     if isinstance(kernel, FeatureMap):
+        _refuse(feature_bytes(kernel, X), f"The features of {X.shape[0]} rows", limit)
         return FeatureOperator(kernel, X, engine)
     return None
+
+
+def feature_bytes(kernel: FeatureMap, X: Any) -> float:
+    """Return about how many bytes the features of all rows take while they are made, judged by some of the rows."""
+    n = X.shape[0]
+    some = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64))
+    return float(n * kernel.features(X[some]).nnz / max(1, len(some)) * FEATURE_BYTES)
+
+
+def _refuse(size: float, what: str, limit: float | str | None) -> None:
+    budget = memory_budget(limit)
+    if size > budget:
+        raise MemoryError(
+            f"{what} take {show_bytes(size)}, more than the memory_limit of {show_bytes(budget)}; raise the limit or "
+            "train on fewer rows."
+        )

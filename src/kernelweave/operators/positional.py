@@ -75,6 +75,10 @@ class PositionalOperator:
     given : (2S + 1, length, degree), what cells give to each other, see `prefixes.spread`
     """
 
+    def __new__(cls, kernel: Kernel | None, prepared: Any, rows: LetterRows, given: Array) -> PositionalOperator:
+        """Without shifts, return an operator that can do more."""
+        return super().__new__(PathOperator if len(given) == 1 else cls)
+
     def __init__(self, kernel: Kernel | None, prepared: Any, rows: LetterRows, given: Array):
         self.kernel, self.prepared, self.rows, self.engine = kernel, prepared, rows, rows.engine
         self.n, self.given = count(prepared), given
@@ -147,10 +151,12 @@ class PositionalOperator:
         for part in parts:
             out += part
 
+
+class PathOperator(PositionalOperator):
+    """The same without shifts: each row has a path of its own at every position, along which descent may go."""
+
     def descent(self, rows: Array | None, dtype: type) -> PathDescent:
         """Return a normal vector over some rows, for coordinate descent."""
-        if len(self.given) > 1:
-            raise TypeError("solver='dual_coordinate' does not know k-mers with shifts; use solver='chunking'.")
         if rows is None:
             return PathDescent(Paths(self.rows.shared, self.given[0]), self._diagonal, dtype)
         letters = self.rows

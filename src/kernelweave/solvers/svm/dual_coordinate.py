@@ -40,6 +40,8 @@ AHEAD = 2.0
 while the pass goes on, and a multiple of the classifier does better still."""
 LONGEST = 20
 """Most passes between two certificates."""
+STEADY, PATIENCE = 0.9, 3
+"""So many certificates that each leave more than this share of the gap mean that single precision is exhausted."""
 ORDERS = ("permuted", "sequential")
 
 
@@ -70,12 +72,12 @@ class DualCoordinate:
             raise TypeError(f"{problem.loss.name} loss has no box-constrained dual; use solver='newton'.")
         if not isinstance(problem.operator, PrimalOperator):
             raise TypeError(
-                "solver='dual_coordinate' needs a kernel with explicit features (such as WeightedDegree, Spectrum); "
-                "use 'smo' or 'chunking' for this one."
+                "solver='dual_coordinate' needs a kernel with explicit features and without shifts (such as "
+                "WeightedDegree, Spectrum); use 'smo' or 'chunking' for this one."
             )
         self.problem, self.box, self.stop = problem, box, stop
         self.random = np.random.default_rng(self.random_state)
-        self.dtype = np.float32 if stop.tol >= SINGLE_FROM else np.float64
+        self.dtype: type = np.float32 if stop.tol >= SINGLE_FROM else np.float64
         self.diag = problem.operator.diag()
         self.v = box.split(np.zeros(problem.operator.n) if start is None else np.asarray(start, dtype=float))
         self.full = problem.operator.descent(None, self.dtype)
@@ -85,7 +87,8 @@ class DualCoordinate:
         else:
             self.pull = problem.shift
             self.b = self.pull * float(self.v.sum())
-        self.passes, self.due = 0, False
+        self.passes, self.due, self.left = 0, False, stop.max_iter
+        self.ledger, self.seen, self.idle = Ledger(), np.inf, 0
         self._enter(np.arange(problem.operator.n), self.full)
 
     @property
@@ -103,23 +106,25 @@ class DualCoordinate:
         if self.problem.free:
             self.b += self.pull * (float(self.v.sum()) - self.problem.total)
         self.passes += 1
+        self.left -= 1
         self._look(order, before)
 
     def certify(self, ledger: Ledger) -> dict[str, float]:
         """When due, evaluate all rows in double precision, offer both points, and call back rows left out wrongly."""
-        if self.due or self.passes >= LONGEST:
+        self.ledger = ledger
+        if self.due or self.passes >= LONGEST or self.left == 0:
             self.passes, self.due = 0, False
             outputs = self._offer(ledger)
             if ledger.gap > self.stop.tol:
+                self._sharpen(ledger.gap)
                 self._call_back(outputs)
         return {"active": float(len(self.active))}
 
     def fallback(self) -> PrimalPoint:
-        """Return the current point."""
-        ledger = Ledger()
-        self._offer(ledger)
-        assert ledger.primal is not None
-        return ledger.primal
+        """Return the current point; a run that ends before its first certificate gets one after all."""
+        self._offer(self.ledger)
+        assert self.ledger.primal is not None
+        return self.ledger.primal
 
     def _offer(self, ledger: Ledger) -> Array:
         """Offer alpha, balanced, on both sides; return its outputs."""
@@ -151,6 +156,16 @@ class DualCoordinate:
             self.active = np.sort(order[~rest])
             if SMALL <= len(self.active) < COMPACT * self.local.n:
                 self._enter(self.rows[self.active])
+
+    def _sharpen(self, gap: float) -> None:
+        """Go on in double precision once certificates no longer get better."""
+        self.idle = self.idle + 1 if gap > STEADY * self.seen else 0
+        self.seen = gap
+        if self.idle == PATIENCE and self.dtype is np.float32:
+            assert isinstance(self.problem.operator, PrimalOperator)
+            self.dtype = np.float64
+            self.full = self.problem.operator.descent(None, self.dtype)
+            self._enter(self.rows)
 
     def _call_back(self, outputs: Array) -> None:
         """Make active again every row that could move, given all outputs."""
