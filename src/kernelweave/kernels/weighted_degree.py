@@ -171,8 +171,15 @@ class WeightedDegree(Kernel):
     def diagonal(self, A: Any) -> Array:
         """Return the kernel of each row with itself."""
         out = np.zeros(len(A))
-        if len(A):
-            own_values(np.ascontiguousarray(A.planes), self._plan(A.codes.shape[1]), out)
+        if len(A) == 0:
+            return out
+        plan = self._plan(A.codes.shape[1])
+        if int(self.shift) == 0 and int(A.codes.max(initial=0)) < A.alphabet.size:
+            # Without masked letters every row matches itself everywhere.
+            own_values(np.ascontiguousarray(A.planes[:1]), plan, out[:1])
+            out[1:] = out[0]
+        else:
+            own_values(np.ascontiguousarray(A.planes), plan, out)
         return out
 
     def pair_degrees(self, A: Any, B: Any) -> Array:

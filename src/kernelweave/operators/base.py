@@ -96,6 +96,14 @@ class OperatorSet(Protocol):
         """Return the diagonal of every kernel, (m, n)."""
 
 
+@runtime_checkable
+class Restrictable(Protocol):
+    """Ability of a set of kernels: it can be bound to some of its rows at little cost."""
+
+    def restricted(self, rows: Array) -> OperatorSet:
+        """Return the same kernels on some of the rows."""
+
+
 class DescentState(NamedTuple):
     """What coordinate descent knows of each row; shapes (copies, n), (n,) or single numbers."""
 

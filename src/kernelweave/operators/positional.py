@@ -178,14 +178,13 @@ def upper_levels(index: PrefixIndex, depth: int, rows: Array, steps: Array, give
     """Return, for each position and prefix of so many letters, the sum of the weights along its path."""
     bits = index.spelling.bits
     table = np.empty((index.length, 1 << (bits * depth)))
-    moved = index.symbols[rows]
-    fill = partial(_fill_table, moved, steps, given, index.spelling.mask, bits, depth, table)
+    fill = partial(_fill_table, *moved_words(index, rows), steps, given, bits, index.depth, depth, table)
     engine.map(lambda part: fill(part.start, part.stop), spans(index.length, 16))
     return table
 
 
 @jit
-def _fill_table(moved, steps, given, mask, bits, depth, table, start, stop):  # type: ignore[no-untyped-def]
+def _fill_table(codes, whole, steps, given, bits, letters, depth, table, start, stop):  # type: ignore[no-untyped-def]
     reach, length, degree = given.shape[0] // 2, given.shape[1], given.shape[2]
     levels = min(depth, degree)
     above = np.zeros(1 << (bits * depth))
@@ -200,23 +199,44 @@ def _fill_table(moved, steps, given, mask, bits, depth, table, start, stop):  # 
                 source = position + s - reach
                 weight = given[s, position, k]
                 if weight != 0.0 and source >= 0 and source + k < length:
-                    add_level(moved, steps, weight, source, k, mask, bits, below)
+                    add_level(codes, whole, steps, weight, source, k, bits * (letters - k - 1), below)
             above, below = below, above
         rest = bits * (depth - levels)
         for c in range(table.shape[1]):
             table[position, c] = above[c >> rest]
 
 
+def moved_words(index: PrefixIndex, rows: Array) -> tuple[Array, Array]:
+    """Return the prefixes of some rows at every position, (length, rows), and how many of their letters are not masked.
+
+    The second is empty where no letter is masked.
+    """
+    spelling = index.spelling
+    whole = np.empty((index.length if spelling.masked else 0, len(rows)), np.uint8)
+    if spelling.masked:
+        _whole_letters(index.symbols, rows, spelling.mask, spelling.depth, whole)
+    return index.prefix[:, rows], whole
+
+
 @jit
-def add_level(moved, steps, weight, source, k, mask, bits, level):  # type: ignore[no-untyped-def]
-    """Add the k + 1 letters that moved rows have at `source` to a level."""
-    for j in range(len(steps)):
-        code, whole = 0, True
-        for letter in moved[j, source : source + k + 1]:
-            whole = whole and letter != mask
-            code = (code << bits) | np.int64(letter)
-        if whole:
-            level[code] += weight * steps[j]
+def _whole_letters(symbols, rows, mask, depth, out):  # type: ignore[no-untyped-def]
+    for j in range(len(rows)):
+        run = 0
+        for position in range(symbols.shape[1] - 1, -1, -1):
+            run = min(run + 1, depth) if symbols[rows[j], position] != mask else 0
+            out[position, j] = run
+
+
+@jit
+def add_level(codes, whole, steps, weight, source, k, drop, level):  # type: ignore[no-untyped-def]
+    """Add the k + 1 letters that moved rows have at `source` to a level; `drop` are the bits of the letters beyond."""
+    if len(whole) == 0:
+        for j in range(len(steps)):
+            level[codes[source, j] >> drop] += weight * steps[j]
+    else:
+        for j in range(len(steps)):
+            if whole[source, j] > k:
+                level[codes[source, j] >> drop] += weight * steps[j]
 
 
 @jit

@@ -18,10 +18,10 @@ import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.base import Array, Kernel, Positional
+from kernelweave.kernels.base import Array, Kernel, Positional, take
 from kernelweave.operators.cross import spans
 from kernelweave.operators.neighbours import add_deep_owned
-from kernelweave.operators.positional import LetterRows, PositionalOperator, add_level, table_depth
+from kernelweave.operators.positional import LetterRows, PositionalOperator, add_level, moved_words, table_depth
 from kernelweave.operators.prefixes import spread
 
 SHARD = 4096
@@ -65,6 +65,10 @@ class PositionalSet:
             kernel = cast(Positional, self.kernels[0]).reweighted(cells[0])
         return PositionalOperator(kernel, self.prepared, self.rows, given)
 
+    def restricted(self, rows: Array) -> PositionalSet:
+        """Return the same kernels on some of the rows."""
+        return PositionalSet(self.kernels, take(self.prepared, rows), self.engine)
+
     def combined_submatrix(self, weights: Array, rows: Array) -> Array:
         """Return ``sum_k weights[k] K_k[rows][:, rows]``."""
         return self.combined(weights).submatrix(rows)
@@ -97,12 +101,10 @@ class PositionalSet:
         runs = owner_runs(self.owner, depth)
         spelling = index.spelling
         tables = np.empty((len(runs), 1 << (spelling.bits * depth)))
-        moved = index.symbols[rows]
+        codes, whole = moved_words(index, rows)
 
         def fill(part: slice) -> None:
-            _fill_runs(
-                moved, steps, self.given, spelling.mask, spelling.bits, runs[part], tables[part]
-            )  # fmt: skip
+            _fill_runs(codes, whole, steps, self.given, spelling.bits, spelling.depth, runs[part], tables[part])
 
         self.engine.map(fill, spans(len(runs), 16))
 
@@ -149,7 +151,7 @@ def owner_runs(owner: Array, depth: int) -> Array:
 
 
 @jit
-def _fill_runs(moved, steps, given, mask, bits, runs, tables):  # type: ignore[no-untyped-def]
+def _fill_runs(codes, whole, steps, given, bits, letters, runs, tables):  # type: ignore[no-untyped-def]
     reach, length = given.shape[0] // 2, given.shape[1]
     above, below = np.empty(tables.shape[1]), np.empty(tables.shape[1])
     for r in range(len(runs)):
@@ -161,7 +163,7 @@ def _fill_runs(moved, steps, given, mask, bits, runs, tables):  # type: ignore[n
             for s in range(given.shape[0]):
                 source, weight = position + s - reach, given[s, position, k]
                 if weight != 0.0 and source >= 0 and source + k < length:
-                    add_level(moved, steps, weight, source, k, mask, bits, below)
+                    add_level(codes, whole, steps, weight, source, k, bits * (letters - k - 1), below)
             above, below = below, above
         size = 1 << (bits * last)
         tables[r, :size] = above[:size]
