@@ -20,6 +20,7 @@ from kernelweave.estimators.base import (
 )
 from kernelweave.estimators.inputs import as_kernel, new_rows, training_rows
 from kernelweave.estimators.normalize import normalized
+from kernelweave.estimators.scoring import Kept
 from kernelweave.kernels import RBF, Kernel, Linear, Precomputed, reference
 from kernelweave.kernels.base import count
 from kernelweave.kernels.windows import Windows
@@ -127,6 +128,7 @@ class MKLEstimator(KernelEstimator):
         self.reference_ = reference(self.kernels_, X, self.support_)
         self.n_iter_ = max(result.n_iter for result in results)
         self.trace_ = join_traces(results)
+        self._vector = Kept()
         self.certifies_ = MKL_SOLVERS[self.solver_].certifies
         keep_certificate(self, results)
         warn_unless_converged(results, self.tol)
@@ -165,13 +167,24 @@ class MKLEstimator(KernelEstimator):
         X = new_rows(self, X, self.kernels_)
         out = np.tile(self.intercept_, (X.shape[0], 1))
         if len(self.support_):
+            weights = self._weights()
+            active = np.flatnonzero((weights > 0).any(axis=0))
+            kernels = [self.kernels_[k] for k in active]
+            vector = self._kept().of(kernels, weights[:, active], self.reference_, self.dual_coef_)
+            if vector is not None:
+                vector.add_to(out, X, self._engine())
+                return out
             _, cross, coef = self._cross(X)
             out += cross.total(coef)
         return out
 
+    def _weights(self) -> Array:
+        """Return the kernel weights of every output, (outputs, m)."""
+        return np.broadcast_to(np.atleast_2d(self.kernel_weights_), (len(self.intercept_), len(self.kernels_)))
+
     def _cross(self, X: Any) -> tuple[Array, CrossFamily, Array]:
         """Return the kernels in use, their evaluation against the support, and beta_k alpha as coefficients."""
-        weights = np.broadcast_to(np.atleast_2d(self.kernel_weights_), (len(self.intercept_), len(self.kernels_)))
+        weights = self._weights()
         active = np.flatnonzero((weights > 0).any(axis=0))
         family = Family([self.kernels_[k] for k in active])
         coef = weights.T[active][:, None, :] * self.dual_coef_.T[None]
