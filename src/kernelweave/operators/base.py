@@ -97,6 +97,17 @@ class OperatorSet(Protocol):
 
 
 @runtime_checkable
+class Linadd(Protocol):
+    """Ability: products go through a normal vector, so that working on fewer rows costs less."""
+
+    def narrowed(self, rows: Array) -> Operator:
+        """Return the kernel on some of the rows."""
+
+    def through(self, store: str) -> Operator:
+        """Return the same operator with its normal vector kept in a store of this name."""
+
+
+@runtime_checkable
 class Restrictable(Protocol):
     """Ability of a set of kernels: it can be bound to some of its rows at little cost."""
 

@@ -20,12 +20,13 @@ import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.base import Array, Kernel, count, take
+from kernelweave.kernels.base import Array, Kernel, Positional, count, take
 from kernelweave.operators.cross import spans
 from kernelweave.operators.neighbours import add_deep, own_sums, pair_sums
 from kernelweave.operators.path_descent import PathDescent
 from kernelweave.operators.paths import Paths, SharedNodes, own_cells
 from kernelweave.operators.prefixes import PrefixIndex, Spelling, has_masked
+from kernelweave.operators.stores import STORES
 
 SHARD = 16384
 """Training rows that one part of the work looks up: their prefixes and outputs stay in the second-level cache."""
@@ -138,6 +139,22 @@ class PositionalOperator:
         if index.degree > depth:
             self._add_deep(out, depth, rows, steps)
 
+    def narrowed(self, rows: Array) -> PositionalOperator:
+        """Return the kernel on some of the rows."""
+        letters = LetterRows(take(self.prepared, rows), self.rows.degree, self.engine)
+        return PositionalOperator(self.kernel, take(self.prepared, rows), letters, self.given)
+
+    def through(self, store: str) -> StoredWeights:
+        """Return the same operator with its normal vector kept in a store of this name."""
+        if store not in STORES:
+            raise ValueError(f"store={store!r} is unknown; choose one of {', '.join(STORES)}.")
+        if not isinstance(self.kernel, Positional):
+            raise ValueError(f"store={store!r} holds the normal vector of one kernel, not of a weighted sum.")
+        return StoredWeights(self, STORES[store](
+            self.kernel.cells(self.given.shape[1]), self.kernel.shift_weights(), self.prepared.alphabet.size,
+            self.prepared.alphabet.mask,
+        ))  # fmt: skip
+
     def _add_deep(self, out: Array, depth: int, rows: Array, steps: Array) -> None:
         index, parts = self.rows.index, np.zeros((DEEP_PARTS, self.n))
 
@@ -150,6 +167,21 @@ class PositionalOperator:
         self.engine.map(fill, range(DEEP_PARTS))
         for part in parts:
             out += part
+
+
+class StoredWeights:
+    """An operator whose products go through a store of sparse weights: clear, add the rows that move, look all up."""
+
+    def __init__(self, operator: PositionalOperator, store: Any):
+        self.operator, self.store, self.n = operator, store, operator.n
+        self.diag, self.columns, self.submatrix = operator.diag, operator.columns, operator.submatrix
+
+    def add_to(self, out: Array, rows: Array, steps: Array) -> None:
+        """Add ``K[:, rows] @ steps`` to `out`."""
+        codes = self.operator.prepared.codes
+        self.store.clear()
+        self.store.add(codes[rows], np.asarray(steps, dtype=np.float64))
+        self.operator.engine.map(lambda part: self.store.batch(codes[part], out[part]), spans(self.n, SHARD))
 
 
 class PathOperator(PositionalOperator):

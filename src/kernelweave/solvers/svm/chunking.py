@@ -6,12 +6,20 @@ the sparse normal vector).  One `step`:
     1. choose Q rows: half of them kept, half new, those that violate the optimality conditions most in each direction;
     2. solve the quadratic programme of those rows, all others fixed, by pair steps on their Q x Q matrix in cache;
     3. carry the change over to all outputs: F += K[:, W] delta   (`Operator.add_to`).
+
+Where products go through a normal vector (linadd), a step costs in proportion to the rows it looks up.  Rows that rest
+at zero are then left out for a while (shrinking): the others are solved as a problem of their own, after which all
+outputs are computed afresh.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from kernelweave.operators.base import Linadd, product
+from kernelweave.solvers.certificate import Ledger, PrimalPoint
 from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.problems import Array, Problem
 from kernelweave.solvers.svm.box import BoxSolver
@@ -25,6 +33,15 @@ INNER_STEPS = 100
 KEPT = 0.5
 """Share of the former working set that stays for another round."""
 
+SHRINK_FROM, EVERY = 4000, 8
+"""Rows from which on shrinking pays, and how many steps lie between two looks at what can be left out."""
+NARROW = 0.6
+"""Rows are left out when fewer than this share remain."""
+SLACK = 0.5
+"""...and only rows that are further than this share of the present violation from moving."""
+CLOSER, LONGEST = 0.1, 100
+"""The remaining rows are solved until their violation is this share of the present one, or for so many steps."""
+
 NOT_URGENT = float(np.finfo(float).min)
 """Of a row that cannot move; still above a row that is already chosen, so that none is chosen twice."""
 
@@ -35,21 +52,36 @@ class Chunking(BoxSolver):
     Parameters
     ----------
     chunk_size : Q, at least 2
+    store : "map", "sorted" or "trie" keeps the normal vector in such a store; None in the fastest form there is
+    shrinking : leave out rows that rest at zero, where that saves work
     """
 
-    def __init__(self, chunk_size: int = CHUNK):
+    def __init__(self, chunk_size: int = CHUNK, store: str | None = None, shrinking: bool = True):
         if chunk_size < 2:
             raise ValueError(f"chunk_size={chunk_size!r} must be at least 2: a step moves two rows.")
-        self.chunk_size = chunk_size
+        self.chunk_size, self.store, self.shrinking = chunk_size, store, shrinking
 
     def init(self, problem: Problem, start: Array | None, stop: Stop) -> None:
         """Start without a former working set."""
+        if self.store is not None:
+            if not isinstance(problem.operator, Linadd):
+                raise ValueError(f"store={self.store!r} is for kernels of k-mers with a place, on many rows.")
+            problem = replace(problem, operator=problem.operator.through(self.store))
         super().init(problem, start, stop)
         self.rows = np.empty(0, dtype=np.int64)
+        self.part: tuple[Array, Chunking] | None = None
+        self.steps = 0
+        self.can_narrow = self.shrinking and isinstance(problem.operator, Linadd) and problem.operator.n >= SHRINK_FROM
 
     def step(self) -> None:
-        """Choose rows, solve their programme, update all outputs."""
+        """Choose rows, solve their programme, update all outputs; or do so among the rows that are not left out."""
+        self.steps += 1
+        if self.part is not None:
+            self._step_inside(*self.part)
+            return
         gains = self.gains()
+        if self.can_narrow and self.steps % EVERY == 0:
+            self._narrow(gains)
         violation = self.violation(gains)
         self.rows = self._choose(gains)
         K = self.problem.operator.submatrix(self.rows)
@@ -57,6 +89,44 @@ class Chunking(BoxSolver):
         local = np.ascontiguousarray(gains[:, self.rows])
         self.solve_inner(K, self.rows, v, local, INNER_ACCURACY * violation, INNER_STEPS * len(self.rows))
         self.move(self.rows, v)
+
+    def fallback(self) -> PrimalPoint:
+        """Return the current point, with what the rows that are not left out have reached."""
+        if self.part is not None:
+            self.v[:, self.part[0]] = self.part[1].v
+            self.F, self.part = product(self.problem.operator, self.alpha), None
+        return super().fallback()
+
+    def certify(self, ledger: Ledger) -> dict[str, float]:
+        """Offer the point at hand; none while rows are left out."""
+        return {} if self.part is not None else super().certify(ledger)
+
+    def _narrow(self, gains: Array) -> None:
+        """Leave out the rows that rest at zero, well away from where they would move."""
+        slack = SLACK * self.violation(gains)
+        push = gains - (self.middle(gains) if self.problem.free else 0.0)
+        resting = (self.v <= self.box.low) & (push < -slack) | (self.v >= self.box.high) & (push > slack)
+        idle = np.all(resting & (self.v == 0), axis=0)
+        rows = np.flatnonzero(~idle)
+        if not 0 < len(rows) < NARROW * self.problem.operator.n:
+            return
+        assert isinstance(self.problem.operator, Linadd)
+        few = replace(
+            self.problem, operator=self.problem.operator.narrowed(rows), y=self.problem.y[rows],
+            cost=self.problem.cost[rows],
+        )  # fmt: skip
+        inner = Chunking(self.chunk_size)
+        inner.init(few, self.alpha[rows], self.stop)
+        self.part, self.goal, self.steps = (rows, inner), CLOSER * self.violation(gains), 0
+
+    def _step_inside(self, rows: Array, inner: Chunking) -> None:
+        """Work on the rows that are not left out; when they are solved, compute all outputs afresh."""
+        inner.step()
+        if self.steps < LONGEST and inner.violation(inner.gains()) > self.goal:
+            return
+        self.v[:, rows] = inner.v
+        self.F = product(self.problem.operator, self.alpha)
+        self.part, self.steps = None, 0
 
     def _choose(self, gains: Array) -> Array:
         """Return the rows to work on: with them, always, the variables that violate the conditions most."""

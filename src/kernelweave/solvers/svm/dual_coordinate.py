@@ -82,7 +82,8 @@ class DualCoordinate:
         self.v = box.split(np.zeros(problem.operator.n) if start is None else np.asarray(start, dtype=float))
         self.full = problem.operator.descent(None, self.dtype)
         if problem.free:
-            self.pull = max(float(self.diag.mean()), np.finfo(float).tiny)
+            # As large as what a step along a row meets already: less would take many passes to balance alpha.
+            self.pull = max(float((self.diag + box.ridge).mean()), np.finfo(float).tiny)
             self.b = 0.0
         else:
             self.pull = problem.shift
