@@ -74,6 +74,12 @@ CASES = {
     "two kernels, three names": (kw.MKLClassifier(kw.RBF.grid([0.5, 5.0])), TABLE, NAMES),
     "two kernels to regress": (kw.MKLRegressor([kw.Linear(), kw.RBF(1.0)]), TABLE, TABLE[:, 0] ** 2),
     "two kernels for novelty": (kw.MKLNovelty([kw.RBF(0.1), kw.RBF(1.0)], nu=0.2), TABLE, None),
+    "windows": (kw.MKLClassifier(kw.WeightedDegree(3).per_position(window=5, by_degree=True)), FIXED, SIGNS),
+    "windows of a view": (
+        kw.MKLClassifier([kw.RBF(1.0).on("numbers"), kw.WeightedDegree(3, shift=1).per_position(4).on("dna")]),
+        {"numbers": TABLE, "dna": FIXED},
+        SIGNS,
+    ),
     "pipeline": (make_pipeline(StandardScaler(), kw.KernelClassifier("rbf:1")), 100 * TABLE, SIGNS),
 }
 
@@ -125,6 +131,19 @@ def test_everything_that_was_learned_comes_back(tmp_path):
     again = tmp_path / "again.kw"
     save(loaded, again)
     assert again.read_bytes() == (tmp_path / "model.kw").read_bytes()
+
+
+@pytest.mark.parametrize("case", ["windows", "windows of a view"])
+def test_windows_come_back_as_they_were_given_and_can_be_fitted_again(case, tmp_path):
+    model, X, y = CASES[case]
+    model.fit(X, y)
+    save(model, tmp_path / "model.kw")
+    loaded = load(tmp_path / "model.kw")
+    assert loaded.kernels == model.kernels
+    assert loaded.kernels_ == model.kernels_
+    again = loaded.fit(X, y)
+    assert np.array_equal(again.kernel_names_, model.kernel_names_)
+    assert np.array_equal(again.kernel_weights_, model.kernel_weights_)
 
 
 def test_frames_keep_their_column_names(tmp_path):
@@ -291,6 +310,8 @@ HOSTILE = {
     "parameter": estimator(parameters={"shell": True}),
     "kernel": estimator(parameters={"kernel": {"type": "kernel", "name": "os.system", "parameters": {}}}),
     "part": estimator(parameters={"kernel": {"type": "kernel", "name": "Cosine", "parameters": {"kernel": [1]}}}),
+    "windows": estimator("MKLClassifier", {"kernels": {"type": "windows", "parameters": {"kernel": "wd:3"}}}),
+    "windows of nothing": estimator("MKLClassifier", {"kernels": {"type": "windows", "parameters": {"window": 3}}}),
     "tensor": estimator(fitted={"dual_coef_": {"type": "array", "tensor": "t9"}}),
     "objects": estimator(fitted={"classes_": {"type": "texts", "dtype": "V8", "shape": [1], "values": ["a"]}}),
     "shape": estimator(fitted={"classes_": {"type": "texts", "dtype": "<U1", "shape": [2, 2], "values": ["a"]}}),

@@ -26,6 +26,7 @@ from kernelweave.estimators.base import Certificate
 from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.centred import Centred
 from kernelweave.kernels.registry import KERNELS
+from kernelweave.kernels.windows import Windows
 from kernelweave.operators.planner import Plan
 from kernelweave.solvers.result import Trace
 
@@ -129,6 +130,10 @@ class Writer:
             raise TypeError(f"{name} is not a kernel of this library and cannot be kept in a model file.")
         return {"type": "kernel", "name": name, "parameters": self._each(kernel.get_params(deep=False))}
 
+    def windows(self, windows: Windows) -> Node:
+        """Return the node of a kernel that waits to be split."""
+        return {"type": "windows", "parameters": self._each(windows.get_params(deep=False))}
+
     def sequences(self, rows: Sequences) -> Node:
         """Return the node of sequences; ids lie in one buffer, for there may be millions."""
         node = {
@@ -167,6 +172,7 @@ _WRITERS: list[tuple[Any, Callable[[Writer, Any], Node]]] = [
     (slice, lambda w, v: {"type": "slice", "items": [w.node(part) for part in (v.start, v.stop, v.step)]}),
     (BaseEstimator, Writer.estimator),
     (Kernel, Writer.kernel),
+    (Windows, Writer.windows),
     (Sequences, Writer.sequences),
     (Views, lambda w, v: {"type": "views", "blocks": [[name, w.node(block)] for name, block in v.items()]}),
     (Alphabet, lambda w, v: {"type": "alphabet", "description": v.to_dict()}),
@@ -232,6 +238,13 @@ class Reader:
             raise TypeError(f"{node['name']} is made of kernels.")
         return PARTS[node["name"]](**params)
 
+    def windows(self, node: Node) -> Windows:
+        """Return a kernel that waits to be split."""
+        params = self._each(node["parameters"])
+        if not isinstance(params["kernel"], Kernel):
+            raise TypeError("Windows are made of a kernel.")
+        return Windows(**params)
+
     def sequences(self, node: Node) -> Sequences:
         """Return sequences, their letters checked."""
         ids = None
@@ -265,6 +278,7 @@ _READERS: dict[str, Callable[[Reader, Node], Any]] = {
     "slice": lambda r, n: slice(*r.value(n["items"])),
     "estimator": Reader.estimator,
     "kernel": Reader.kernel,
+    "windows": Reader.windows,
     "sequences": Reader.sequences,
     "views": lambda r, n: Views({name: r.value(block) for name, block in n["blocks"]}),
     "alphabet": lambda r, n: Alphabet.from_dict(n["description"]),

@@ -11,6 +11,7 @@ from kernelweave.kernels.registry import build, describe, parse
 from kernelweave.kernels.spectrum import Spectrum
 from kernelweave.kernels.vector import RBF, Laplacian, Linear, Polynomial, Sigmoid
 from kernelweave.kernels.weighted_degree import WeightedDegree
+from kernelweave.kernels.windows import Windows
 
 __all__ = [
     "RBF",
@@ -32,6 +33,7 @@ __all__ = [
     "Spectrum",
     "Sum",
     "WeightedDegree",
+    "Windows",
     "build",
     "describe",
     "parse",
