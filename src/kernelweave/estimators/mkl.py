@@ -24,6 +24,7 @@ from kernelweave.estimators.scoring import Kept
 from kernelweave.kernels import RBF, Kernel, Linear, Precomputed, reference
 from kernelweave.kernels.base import count
 from kernelweave.kernels.windows import Windows
+from kernelweave.operators.base import Restrictable
 from kernelweave.operators.cross_family import CrossFamily
 from kernelweave.operators.family import SharedSet, StoredSet
 from kernelweave.operators.mixture import Family
@@ -41,7 +42,8 @@ DEFAULT_FACTORS = (0.1, 1.0, 10.0)
 SAMPLE = 64
 """Rows on which kernels are compared with each other."""
 ONE_THREAD_UP_TO = 1000
-"""Rows up to which the small matrices of a solver take longer to divide among BLAS threads than to compute."""
+"""Rows up to which the small matrices of a solver take longer to divide among BLAS threads than to compute.  So they do
+for kernels that are held without a matrix, whatever the number of rows, and their bits would depend on the threads."""
 TINY = 1e-300
 """Floor of the norm of a centred matrix: a constant kernel resembles none."""
 ALIKE = 0.9999
@@ -113,7 +115,8 @@ class MKLEstimator(KernelEstimator):
             stopped = any(result.interrupted for result in results)
             self.solver_, solver = choose_mkl_solver(self.solver, problem, self.solver_params)
             stop, start = Stop(self.tol, 1 if stopped else self.max_iter), None if starts is None else starts[i]
-            with threadpool_limits(1 if problem.operators.n <= ONE_THREAD_UP_TO else None, user_api="blas"):
+            alone = problem.operators.n <= ONE_THREAD_UP_TO or isinstance(problem.operators, Restrictable)
+            with threadpool_limits(1 if alone else None, user_api="blas"):
                 results.append(run(solver, problem, stop, monitor, start))
         return results
 

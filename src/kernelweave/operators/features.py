@@ -23,8 +23,8 @@ SHARD = 4096
 """Rows of one part of a product; cut by size, so that bits do not depend on threads."""
 DIRECT = 1 << 24
 """Columns up to which a table tells the number of a column; beyond, sorted columns are searched."""
-BATCH = 256
-"""Columns of the Gram matrix that are made together."""
+BATCH = 64
+"""Lines of a Gram matrix that are one part of the work."""
 
 
 class SharedColumns:
@@ -193,18 +193,18 @@ def gather_rows(starts, columns, values, w, start, stop, out):  # type: ignore[n
 
 @jit
 def inside(starts, columns, values, own, width, rows, start, stop, out):  # type: ignore[no-untyped-def]
-    """Write lines start to stop of the Gram matrix of some rows."""
+    """Write the Gram matrix of some rows, its lines from start to stop up to the diagonal and their mirror images."""
     w = np.zeros(width)
     for a in range(start, stop):
         i = rows[a]
         for t in range(starts[i], starts[i + 1]):
             w[columns[t]] = values[t]
-        for b in range(len(rows)):
+        for b in range(a + 1):
             j = rows[b]
             total = own[i] if i == j else 0.0
             for t in range(starts[j], starts[j + 1]):
                 total += values[t] * w[columns[t]]
-            out[a, b] = total
+            out[a, b] = out[b, a] = total
         for t in range(starts[i], starts[i + 1]):
             w[columns[t]] = 0.0
 
