@@ -26,8 +26,10 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     C : cost of an error
     loss : "hinge", "squared_hinge", "smooth_hinge" or "logistic"
     sigma : sharpness of "smooth_hinge"
-    solver : "auto", "smo", "chunking" or "newton"
-    solver_params : dict, for example ``{"chunk_size": 1024}`` for "chunking"
+    solver : "auto", "smo", "chunking", "dual_coordinate" (kernels with explicit features) or "newton" (smooth losses)
+    solver_params : dict; for "chunking" "chunk_size", "shrinking" and "store" ("map", "sorted" or "trie", to keep the
+        normal vector of weighted-degree kernels there); for "dual_coordinate" "order" ("permuted" or "sequential"),
+        "shrinking" and "random_state"
     tol : relative duality gap at which to stop
     max_iter : most iterations; -1 for no limit
     fit_intercept : True (free and exact), "regularized" (adds b^2 / 2) or False

@@ -24,14 +24,15 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
 
     Parameters
     ----------
-    kernels : list of kernels (or texts such as "rbf:0.5"); None for a linear kernel and Gaussians of three widths
+    kernels : list of kernels (or texts such as "rbf:0.5"), or what ``kw.WeightedDegree(20).per_position()`` returns;
+        None for a linear kernel and Gaussians of three widths
     C : cost of an error
     loss : "hinge", "squared_hinge", "smooth_hinge" or "logistic"
     norm : p; 1 selects few kernels, larger values spread the weight, infinity gives the plain sum
     sigma : sharpness of "smooth_hinge"
     solver : "auto", "silp", "silp_chunking", "level", "reduced_gradient", "hessian", "lp", "smooth", or one of the
         baselines "uniform", "best_single", "alignment"
-    solver_params : dict, for example ``{"smoothing": 0.5}`` for "smooth" or ``{"chunk_size": 256}``
+    solver_params : dict, ``{"smoothing": 0.5}`` for "smooth" or ``{"chunk_size": 256}`` for "silp_chunking"
     normalize : "trace" (mean diagonal 1), "cosine", "variance" or None
     shared_weights : with several classes, whether all of them use the same kernel weights
     The other parameters are those of `KernelClassifier`.

@@ -39,6 +39,8 @@ NESTED, FEWER, COARSER = 4000, 4, 5.0
 """Rows from which on the search starts on every fourth row, solved less closely by this factor."""
 SAMPLED = 2000
 """Free rows that the model looks at where there are more: factoring all would cost more than it saves in steps."""
+BENDS = 0.1, 2.0
+"""Least and greatest correction of the curvature of a sample after one step."""
 MODEL_STEPS = 200_000
 MODEL_ACCURACY = 1e-3
 """The quadratic programme is solved to this share of the spread of its gradient at the start."""
@@ -59,9 +61,9 @@ class HessianMKL(Wrapper):
         if self.solves == 0:
             self.now = self.evaluate(self.beta)
             return
-        gradient = -0.5 * self.now.q
-        direction = simplex_newton(self.now.beta, gradient, self._curvature(self.now)) - self.now.beta
-        slope, t, best = float(gradient @ direction), 1.0, self.now
+        gradient, H = -0.5 * self.now.q, self._curvature(self.now)
+        direction = simplex_newton(self.now.beta, gradient, H) - self.now.beta
+        slope, t, best, former = float(gradient @ direction), 1.0, self.now, self.now
         for _ in range(HALVINGS):
             made = self.evaluate(_clean(self.now.beta + t * direction))
             best = min(best, made, key=lambda e: e.value)
@@ -70,12 +72,22 @@ class HessianMKL(Wrapper):
             t *= 0.5
         # An inexact SVM can hide a small decrease: solve again at the best weights, more closely.
         self.now = made if self.refining else best if best is not self.now else self.evaluate(self.now.beta)
+        if self.sampled:
+            self._learn(former, H)
+
+    def _learn(self, former: Evaluation, H: Array) -> None:
+        """Compare the curvature of the last step with the model's: a sample of rows tells its shape, not its size."""
+        moved = self.now.beta - former.beta
+        expected, found = float(moved @ H @ moved), -0.5 * float((self.now.q - former.q) @ moved)
+        if expected > 0 and found > 0:
+            self.bend *= float(np.clip(found / expected, *BENDS))
 
     def init(self, problem: MKLProblem, start: PrimalPoint | None, stop: Stop) -> None:
         """Start from former weights, from the solution of some of the rows, or from equal weights."""
         if start is None and problem.operators.n > NESTED and isinstance(problem.operators, Restrictable):
             start = self._nested(problem, stop)
         super().init(problem, start, stop)
+        self.bend, self.sampled = 1.0, False
 
     def _nested(self, problem: MKLProblem, stop: Stop) -> PrimalPoint:
         """Return the solution of every fourth row, as a point of the whole problem."""
@@ -98,9 +110,9 @@ class HessianMKL(Wrapper):
             rows, ridge = free_rows(self.problem, alpha, y, made.beta @ G + b)
             share = 1.0
             if len(rows) > SAMPLED:
-                # A sample bends the model like all rows do, only weaker.
                 chosen = np.linspace(0, len(rows) - 1, SAMPLED).astype(np.int64)
-                rows, ridge, share = rows[chosen], ridge[chosen], len(rows) / SAMPLED
+                rows, ridge, share = rows[chosen], ridge[chosen], self.bend * len(rows) / SAMPLED
+                self.sampled = True
             if len(rows):
                 K = self.problem.operators.combined_submatrix(made.beta, rows)
                 K[np.diag_indices_from(K)] += ridge + JITTER * max(K.diagonal().mean(), JITTER)
