@@ -145,6 +145,7 @@ def _choose_kernel(model: Any, X: Any, asked: list[Any], normalize: str | None, 
     """Set the kernel or kernels and their scaling: those asked for, else what suits the data; say which."""
     from kernelweave.data import Sequences, Views
     from kernelweave.kernels import RBF, Sum
+    from kernelweave.kernels.base import Positional
 
     many = "kernels" in model.get_params(deep=False)
     if asked:
@@ -157,7 +158,10 @@ def _choose_kernel(model: Any, X: Any, asked: list[Any], normalize: str | None, 
     if isinstance(X, Views):
         kernels = [kernel.on(name) for kernel in kernels for name in X.names]
         kernels, why = (kernels, f"{why}, on each view") if many else ([Sum(kernels)], f"{why}, added over the views")
-    scaling = normalize or ("cosine" if isinstance(X, Sequences) else "trace" if many else "none")
+    # K-mers with a place give every row of letters the same length: one factor for all keeps them on tries.
+    placed = all(isinstance(kernel, Positional) for kernel in kernels)
+    usual = "trace" if placed or (many and not isinstance(X, Sequences)) else "none"
+    scaling = normalize or ("cosine" if isinstance(X, Sequences) and not placed else usual)
     model.set_params(**{"kernels": kernels} if many else {"kernel": kernels[0]})
     model.set_params(normalize=None if scaling == "none" else scaling)
     say.note("kernels" if many else "kernel", f"{', '.join(map(repr, kernels))}, {why}; normalized: {scaling}")

@@ -22,7 +22,7 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
     C : cost of an error
     loss : "epsilon_insensitive" or "squared"
     epsilon : half-width of the tube in which errors are free
-    solver : "auto", "smo", "chunking" or "newton"
+    solver : "auto", "smo", "chunking", "dual_coordinate" (kernels with explicit features) or "newton"
 
     The other parameters and the fitted attributes are those of `KernelClassifier`.
 

@@ -179,9 +179,9 @@ def top_kmers(model: Any, n: int = 20, k: int | None = None, *, by: str = "sprea
     model : fitted, with one weighted-degree kernel or several
     n : how many
     k : length of the k-mers; None for any
-    by : what ranks them: "spread", |weight| sqrt(q (1 - q)) with q the share of the support rows that have the k-mer
+    by : what ranks them: "spread", ``|weight| sqrt(q (1 - q))``, q the share of the support rows that have the k-mer
         there, the standard deviation of what it adds over these rows, so that neither rare nor ubiquitous k-mers come
-        first; or "weight", |weight| alone
+        first; or "weight", ``|weight|`` alone
     target : the class whose decision value is meant, for a model of several classes
 
     Returns
