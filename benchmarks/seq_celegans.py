@@ -31,6 +31,8 @@ from seq_data import Rows, acceptors, halves, sample, validation_split
 
 PLAIN = "WD 20"
 DEGREE, WINDOW = 20, 5
+WIDE, SHORT = 15, 8
+"""Windows of positions, and the longest k-mers, for kernels split by both."""
 RESAMPLES = 1000
 WARM_UP = 600
 
@@ -66,6 +68,9 @@ METHODS = {
     "WD 20, shift 20": shifted(20),
     "MKL, 20 degrees": learned(WD.per_degree()),
     f"MKL, windows of {WINDOW}": learned(WD.per_position(window=WINDOW)),
+    f"MKL, windows of {WIDE} x {SHORT} degrees": learned(
+        kw.WeightedDegree(SHORT).per_position(window=WIDE, by_degree=True)
+    ),
 }
 CHAIN = "Markov chain"
 
