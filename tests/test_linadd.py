@@ -245,7 +245,5 @@ def test_features_that_do_not_fit_the_memory_leave_columns_of_the_matrix(kernel,
 
 
 def test_kernels_without_features_say_so():
-    with pytest.raises(
-        TypeError, match="no explicit features; use a solver that works on kernel values"
-    ):
+    with pytest.raises(TypeError, match="no explicit features; use a solver that works on kernel values"):
         bind(RBF(gamma=1.0), rng.normal(size=(9, 2)), Serial(), form="explicit")

@@ -34,12 +34,16 @@ COMPACT = 0.5
 SMALL = 512
 """Fewer rows than this are not worth another normal vector."""
 SLACK = 4.0
-"""A row is left out when it pushes against its bound by more than so many typical violations."""
+"""A row is left out when it pushes against its bound by more than so many typical violations, or so many times what the
+intercept still moves in a pass."""
 AHEAD = 2.0
 """A certificate is due once the gap of the active rows, as seen in passing, is within this many tolerances: it falls
 while the pass goes on, and a multiple of the classifier does better still."""
 LONGEST = 20
 """Most passes between two certificates."""
+PULL = 0.1
+"""rho, as a share of what a step along a row meets already: more couples the rows, less takes passes to balance.
+It is never so small that b would take many passes across the range of the targets with every row at its bound."""
 STEADY, PATIENCE = 0.9, 3
 """So many certificates that each leave more than this share of the gap mean that single precision is exhausted."""
 ORDERS = ("permuted", "sequential")
@@ -50,7 +54,8 @@ class DualCoordinate:
 
     Parameters
     ----------
-    order : "permuted" visits the rows in a new random order in each pass, "sequential" as they are
+    order : "permuted" visits the rows in a new random order in each pass, "sequential" as they are, which takes several
+        times as many passes, and with a free intercept may take very many
     shrinking : leave out rows that rest at a bound
     random_state : seed of the order
     """
@@ -82,14 +87,15 @@ class DualCoordinate:
         self.v = box.split(np.zeros(problem.operator.n) if start is None else np.asarray(start, dtype=float))
         self.full = problem.operator.descent(None, self.dtype)
         if problem.free:
-            # As large as what a step along a row meets already: less would take many passes to balance alpha.
-            self.pull = max(float((self.diag + box.ridge).mean()), np.finfo(float).tiny)
-            self.b = 0.0
+            coupled = PULL * float((self.diag + box.ridge).mean())
+            across = float(np.abs(box.p).mean()) / max(float(problem.cost.sum()), np.finfo(float).tiny)
+            self.pull, self.b = max(coupled, across, np.finfo(float).tiny), 0.0
         else:
             self.pull = problem.shift
             self.b = self.pull * float(self.v.sum())
         self.passes, self.due, self.left = 0, False, stop.max_iter
         self.ledger, self.seen, self.idle = Ledger(), np.inf, 0
+        self.losses = np.zeros(problem.operator.n)
         self._enter(np.arange(problem.operator.n), self.full)
 
     @property
@@ -103,9 +109,11 @@ class DualCoordinate:
         before = self.state.v[:, order].sum(axis=0)
         moved = self.local.sweep(order, self.state._replace(intercept=self.b))
         self.v[:, self.rows] = self.state.v
-        self.b += self.pull * moved
+        drift = self.pull * moved
         if self.problem.free:
-            self.b += self.pull * (float(self.v.sum()) - self.problem.total)
+            drift += self.pull * (float(self.v.sum()) - self.problem.total)
+        self.b += drift
+        self.drift = abs(drift)
         self.passes += 1
         self.left -= 1
         self._look(order, before)
@@ -147,12 +155,13 @@ class DualCoordinate:
         typical = float(np.abs(gains[free]).mean()) if free.any() else 0.0
         rows = self.rows[order]
         y, cost = problem.y[rows], problem.cost[rows]
-        loss = dot(cost, problem.loss.value(f, y))
-        gap = loss + dot(before, f) - problem.loss.dual_term(before, y, cost)
-        value = loss + 0.5 * abs(dot(before, f - self.b))
+        losses = cost * problem.loss.value(f, y)
+        self.losses[rows] = losses
+        gap = float(losses.sum()) + dot(before, f) - problem.loss.dual_term(before, y, cost)
+        value = float(self.losses.sum()) + 0.5 * abs(dot(before, f - self.b))
         self.due = abs(gap) <= AHEAD * self.stop.tol * value
         if self.shrinking:
-            slack = SLACK * typical
+            slack = SLACK * max(typical, self.drift)
             rest = np.all((low & (gains < -slack)) | (high & (gains > slack)), axis=0)
             self.active = np.sort(order[~rest])
             if SMALL <= len(self.active) < COMPACT * self.local.n:
@@ -171,7 +180,8 @@ class DualCoordinate:
     def _call_back(self, outputs: Array) -> None:
         """Make active again every row that could move, given all outputs."""
         gains = self.box.p - (outputs + self.b) - self.box.ridge * self.v
-        resting = (self.v <= self.box.low) & (gains <= 0) | (self.v >= self.box.high) & (gains >= 0)
+        slack = SLACK * self.drift
+        resting = (self.v <= self.box.low) & (gains <= -slack) | (self.v >= self.box.high) & (gains >= slack)
         wanted = ~np.all(resting, axis=0) if self.shrinking else np.ones(len(outputs), dtype=bool)
         here = np.zeros(len(outputs), dtype=bool)
         here[self.rows] = True
