@@ -1,11 +1,13 @@
-"""The demo does what the README promises, and the classifier that the benchmarks compare with counts rightly."""
+"""The demo does what the README promises, the guide to sequences runs, and the benchmarks' Markov chains count."""
 
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pytest
 
@@ -28,6 +30,18 @@ def test_the_demo_finds_the_planted_signals_and_draws_them(tmp_path, monkeypatch
     assert "the same to the last bit" in told
     assert {path.name for path in tmp_path.iterdir()} == {"splice.kw", "where.png", "curves.png"}
     assert all(path.stat().st_size > 10_000 for path in tmp_path.iterdir())
+
+
+def test_the_guide_runs_from_top_to_bottom(tmp_path, monkeypatch):
+    matplotlib.use("Agg")
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "sequences.md").read_text()
+    names: dict[str, object] = {}
+    for block in re.findall(r"^```python\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE):
+        exec(compile(block, "docs/sequences.md", "exec"), names)
+    planted = np.unique(np.concatenate([np.arange(*span) for span in names["signals"].values()]))
+    assert names["share"][planted].sum() > 0.9
+    assert {path.name for path in tmp_path.iterdir()} == {"splice.kw", "where.png", "firm.png"}
 
 
 @pytest.mark.parametrize("order", [0, 1, 3])
