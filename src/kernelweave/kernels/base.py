@@ -241,6 +241,11 @@ class Positional(Protocol, metaclass=_Ability):
     def shift_weights(self) -> Array:
         """Return m, (S + 1,)."""
 
+
+@runtime_checkable
+class Reweighted(Protocol, metaclass=_Ability):
+    """Ability of a `Positional` kernel: it can compare rows under other weights of the lengths."""
+
     def reweighted(self, weights: Array) -> Kernel:
         """Return the kernel with these weights of the lengths, the same at every position."""
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from kernelweave.data.views import select
-from kernelweave.kernels.base import Array, Elementwise, FeatureMap, Kernel, Positional, Wrapper
+from kernelweave.kernels.base import Array, Elementwise, FeatureMap, Kernel, Positional, Reweighted, Wrapper
 from kernelweave.kernels.checks import check_kernel, check_positive
 from kernelweave.kernels.columns import interleave, unit_rows
 
@@ -27,7 +27,7 @@ class Passing(Wrapper):
 
     def reweighted(self, weights: Array) -> Kernel:
         """Return the kernel inside with these weights of the lengths; it is told prepared rows, not where they lie."""
-        return cast(Positional, self.kernel).reweighted(weights)
+        return cast(Reweighted, self.kernel).reweighted(weights)
 
 
 class On(Passing):

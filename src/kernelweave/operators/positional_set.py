@@ -18,7 +18,7 @@ import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.base import Array, Kernel, Positional, take
+from kernelweave.kernels.base import Array, Kernel, Positional, Reweighted, take
 from kernelweave.operators.cross import spans
 from kernelweave.operators.neighbours import add_deep_owned
 from kernelweave.operators.positional import LetterRows, PositionalOperator, add_level, moved_words, table_depth
@@ -60,9 +60,14 @@ class PositionalSet:
         """Return ``sum_k weights[k] K_k`` as an operator; kernels of weight zero cost nothing."""
         given = self.given * np.append(np.asarray(weights, dtype=float), 0.0)[self.owner]
         kernel, cells = None, given[len(self.shifts) - 1]
-        if self.everywhere and np.array_equal(cells, np.where(self.fits, cells[0], 0.0)):
+        first = self.kernels[0]
+        if (
+            self.everywhere
+            and isinstance(first, Reweighted)
+            and np.array_equal(cells, np.where(self.fits, cells[0], 0.0))
+        ):
             # The same weights at every position: pairs of rows can be compared many letters at a time.
-            kernel = cast(Positional, self.kernels[0]).reweighted(cells[0])
+            kernel = first.reweighted(cells[0])
         return PositionalOperator(kernel, self.prepared, self.rows, given)
 
     def restricted(self, rows: Array) -> PositionalSet:
