@@ -2,6 +2,7 @@
 
     python benchmarks/seq_celegans.py                             # 50,000 rows for training, 50,000 for the test
     python benchmarks/seq_celegans.py --rows 10000 --only "WD 20" "WD 20, shift 10"
+    python benchmarks/seq_celegans.py --add --only "WD 20, shift 20"       # one method more, beside an earlier run
 
 Training on the first half of the rows (genome order), test on the second, 141 letters around the AG.  Every method has
 its C chosen by the area under the precision-recall curve (auPRC): fitted on four fifths of the training half, measured
@@ -15,6 +16,7 @@ same samples for all methods, in which a method has a larger auPRC than the plai
 from __future__ import annotations
 
 import argparse
+import csv
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import kernelweave as kw
-from common import Row, conditions, show, timed, write_csv, write_picture
+from common import RESULTS, Row, conditions, show, timed, write_csv, write_picture
 from kernelweave.interpret import auprc, bootstrap_scores
 from kernelweave.interpret.ranking import Ranking
 from kernelweave.plots.style import BLUE, GREY, figure, quiet
@@ -147,10 +149,25 @@ def draw(rows: list[Row]) -> Any:
     return fig
 
 
+def kept(run: list[str], n: int) -> list[Row]:
+    """Return what an earlier run, on n rows as well, measured of other methods than those of this one."""
+    with (RESULTS / "seq_celegans.csv").open(newline="", encoding="utf-8") as file:
+        old = [{key: number(value) for key, value in row.items()} for row in csv.DictReader(file)]
+    return [row for row in old if row["rows"] == n and row["method"].split(", order")[0] not in run]
+
+
+def number(text: str) -> Any:
+    try:
+        return float(text) if "." in text and "e" not in text else int(text)
+    except ValueError:
+        return text
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, help="rows of the training half, drawn at random; by default all 50,000")
     parser.add_argument("--only", nargs="+", metavar="METHOD", choices=[CHAIN, *METHODS], default=[CHAIN, *METHODS])
+    parser.add_argument("--add", action="store_true", help="keep the other methods of an earlier run, on as many rows")
     options = parser.parse_args()
     print(conditions(), flush=True)
     train, test = halves(acceptors())
@@ -158,7 +175,8 @@ def main() -> None:
         train = sample(train, options.rows)
     print(f"{len(train.y)} rows for training, {len(test.y)} for the test; {np.mean(test.y == 1):.1%} true sites")
     warm = sample(train, WARM_UP)
-    rows: list[Row] = []
+    rows = kept([PLAIN, *options.only], len(train.y)) if options.add else []
+    options.only = list({PLAIN: 0, **dict.fromkeys(options.only)}) if options.add else options.only
     plain = None
     for name in sorted(options.only, key=lambda name: name != PLAIN):  # the plain kernel first: others refer to it
         if name != CHAIN:

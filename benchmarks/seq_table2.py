@@ -10,7 +10,7 @@ not at hand; its numbers stand beside
 real       *C. elegans*, 3.3 % true: random rows of the first half for training, the second half for the test
 simulated  `make_splice` with 1.06 % true sites, four in five signals present, half of the decoys with one of them
 
-and it is the shape that compares: accuracy and auROC are flat, auPRC rises with every row more.
+and it is the shape that compares: auPRC still rises with every row more when accuracy and auROC have levelled off.
 """
 
 from __future__ import annotations
