@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelweave.engines import Engine, choose_engine
 from kernelweave.estimators.inputs import as_kernel, new_rows, positive, training_rows
 from kernelweave.estimators.normalize import normalized
-from kernelweave.estimators.scoring import Kept
+from kernelweave.estimators.scoring import room
 from kernelweave.kernels import RBF, Kernel, Precomputed, reference
 from kernelweave.losses import Loss, make_loss
 from kernelweave.operators import CrossKernel, Operator, bind
@@ -113,7 +113,6 @@ class KernelEstimator(BaseEstimator):
         self.reference_ = reference(self.kernel_, X, self.support_)
         self.n_iter_ = max(result.n_iter for result in results)
         self.trace_ = join_traces(results)
-        self._vector = Kept()
         keep_certificate(self, results)
 
     def _outputs(self, X: Any) -> Array:
@@ -124,19 +123,13 @@ class KernelEstimator(BaseEstimator):
         if len(self.support_):
             kernel, rows = self.kernel_, np.arange(len(self.support_))
             weights = np.ones((len(self.intercept_), 1))
-            vector = self._kept().of([kernel], weights, self.reference_, self.dual_coef_)
+            vector = room(self).of([kernel], weights, self.reference_, self.dual_coef_)
             if vector is not None:
                 vector.add_to(out, X, self._engine())
                 return out
             cross = CrossKernel(kernel, kernel.prepare(X), kernel.prepare(self.reference_), self._engine())
             cross.add_to(out, rows, self.dual_coef_.T)
         return out
-
-    def _kept(self) -> Kept:
-        """Return the room for the normal vector; `fit` makes it, so that predictions change no attribute."""
-        if not hasattr(self, "_vector"):
-            self._vector = Kept()
-        return self._vector
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

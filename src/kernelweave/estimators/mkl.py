@@ -20,7 +20,7 @@ from kernelweave.estimators.base import (
 )
 from kernelweave.estimators.inputs import as_kernel, new_rows, training_rows
 from kernelweave.estimators.normalize import normalized
-from kernelweave.estimators.scoring import Kept
+from kernelweave.estimators.scoring import room
 from kernelweave.kernels import RBF, Kernel, Linear, Precomputed, reference
 from kernelweave.kernels.base import count
 from kernelweave.kernels.windows import Windows
@@ -131,7 +131,6 @@ class MKLEstimator(KernelEstimator):
         self.reference_ = reference(self.kernels_, X, self.support_)
         self.n_iter_ = max(result.n_iter for result in results)
         self.trace_ = join_traces(results)
-        self._vector = Kept()
         self.certifies_ = MKL_SOLVERS[self.solver_].certifies
         keep_certificate(self, results)
         warn_unless_converged(results, self.tol)
@@ -173,7 +172,7 @@ class MKLEstimator(KernelEstimator):
             weights = self._weights()
             active = np.flatnonzero((weights > 0).any(axis=0))
             kernels = [self.kernels_[k] for k in active]
-            vector = self._kept().of(kernels, weights[:, active], self.reference_, self.dual_coef_)
+            vector = room(self).of(kernels, weights[:, active], self.reference_, self.dual_coef_)
             if vector is not None:
                 vector.add_to(out, X, self._engine())
                 return out

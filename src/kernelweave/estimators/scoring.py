@@ -6,6 +6,7 @@ The vector is made at the first prediction and kept for the next ones; it is nei
 from __future__ import annotations
 
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -24,9 +25,6 @@ class Kept:
         self.vector: NormalVector | None = None
         self.coef: Array | None = None
 
-    def __reduce__(self) -> Any:
-        return Kept, ()
-
     def of(self, kernels: list[Kernel], weights: Array, kept: Any, coef: Array) -> NormalVector | None:
         """Return the normal vector of a model, or None where it must be scored by kernel values.
 
@@ -40,6 +38,14 @@ class Kept:
         if self.coef is not coef:
             self.coef, self.vector = coef, _make(kernels, weights, kept, coef)
         return self.vector
+
+
+_rooms: WeakKeyDictionary[Any, Kept] = WeakKeyDictionary()
+
+
+def room(model: Any) -> Kept:
+    """Return the room of a model; it goes when the model goes, and is no attribute of it."""
+    return _rooms.setdefault(model, Kept())
 
 
 def _make(kernels: list[Kernel], weights: Array, kept: Any, coef: Array) -> NormalVector | None:

@@ -119,7 +119,7 @@ class NormalVector:
     """
 
     def __init__(self, kernel: Kernel, given: Array | None, kept: Any, coef: Array):
-        self.kernel, self.given = kernel, given
+        self.kernel, self.given, self.one = kernel, given, kernel.prepare(kept[:1])
         self.scorers: list[Any]
         if given is not None:
             prepared = kernel.prepare(kept)
@@ -130,12 +130,9 @@ class NormalVector:
 
     def add_to(self, out: Array, X: Any, engine: Engine) -> None:
         """Add the scores of new rows to `out`, (rows, outputs)."""
+        if X.shape[0]:
+            self.kernel.block(self.kernel.prepare(X[:1]), self.one)  # says what is wrong with rows of another kind
         rows = self.kernel.prepare(X) if self.given is not None else cast(FeatureMap, self.kernel).features(X)
-        if self.given is not None and X.shape[0] and rows.codes.shape[1] != self.given.shape[2]:
-            raise ValueError(
-                f"The model was trained on sequences of {self.given.shape[2]} letters, but these have "
-                f"{rows.codes.shape[1]}."
-            )
         for output, scorer in enumerate(self.scorers):
             column = np.zeros(len(out))
             scorer.add_to(column, rows, engine)
