@@ -142,24 +142,19 @@ def main() -> None:
     print(conditions(), flush=True)
     warnings.filterwarnings("ignore", message=".*nearly the same kernel.*")  # long k-mers are, and that is the point
     rows = {name: acceptors() if name == "real" else simulated(SIMULATED) for name in options.data}
-    if 5 in options.figure:
-        table, answer = [], []
-        for name in options.data:
+    for name in options.data:
+        if 5 in options.figure:
             made, told, fig = by_degree(name, rows[name], options.degree_rows, options.runs)
-            table, answer = table + made, answer + told
+            print(show(told))
+            print(f"Footnote 12, {cure(told)}")
+            print(write_csv(f"seq_figure5_{name}", made), write_csv(f"seq_figure5_{name}_identity", told))
             print(write_picture(f"seq_figure5_{name}", fig), flush=True)
-        print(show(answer))
-        print("Footnote 12:", *(cure(answer[i : i + 2]) for i in range(0, len(answer), 2)), sep="\n  ")
-        print(write_csv("seq_figure5", table), write_csv("seq_figure5_identity", answer))
-    if 6 in options.figure:
-        fig, axes = figure(len(options.data), 1, (10.0, 4.4 * len(options.data)))
-        table, found = [], []
-        for ax, name in zip(np.atleast_1d(axes), options.data):
+        if 6 in options.figure:
+            fig, ax = figure(1, 1, (10.0, 4.4))
             made, told = by_position(name, rows[name], options.rows, options.runs, ax)
-            table, found = table + made, found + told
-        print(show(found))
-        print(write_csv("seq_figure6", table), write_csv("seq_figure6_regions", found))
-        print(write_picture("seq_figure6", fig))
+            print(show(told))
+            print(write_csv(f"seq_figure6_{name}", made), write_csv(f"seq_figure6_{name}_regions", told))
+            print(write_picture(f"seq_figure6_{name}", fig), flush=True)
 
 
 if __name__ == "__main__":
