@@ -83,7 +83,7 @@ class BoxSolver:
         """Offer alpha on both sides; once within tolerance, finish the free variables exactly if they are few."""
         certify(self.problem, self.alpha, self.F, ledger, guess=self.middle(self.gains()))
         if ledger.gap <= NEARLY * self.stop.tol:
-            certify(self.problem, self.alpha, self.F, ledger, rescale=ledger.gap > self.stop.tol)
+            certify(self.problem, self.alpha, self.F, ledger, rescale=self.stop.polish and ledger.gap > self.stop.tol)
         if ledger.gap <= self.stop.tol and not self.exact:
             self.exact = True
             if polish(self):
