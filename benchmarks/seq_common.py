@@ -34,7 +34,7 @@ Array = np.ndarray
 GENERATOR = ROOT.parent / "shared" / "tools" / "splice_gen.py"
 LENGTH, C = 141, 5.0
 DEGREE, KMER = 20, 8
-WARM_UP_ROWS = 2500
+WARM_UP_ROWS = 4500
 """Enough for every path: on fewer rows a Gram matrix takes the place of features, and nothing is left out."""
 PAPER_SIZES = (500, 1_000, 5_000, 10_000, 30_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
 STOPPED, SKIPPED = ">", "-"

@@ -217,25 +217,69 @@ def upper_levels(index: PrefixIndex, depth: int, rows: Array, steps: Array, give
 
 @jit
 def _fill_table(codes, whole, steps, given, bits, letters, depth, table, start, stop):  # type: ignore[no-untyped-def]
-    reach, length, degree = given.shape[0] // 2, given.shape[1], given.shape[2]
+    length, degree = given.shape[1], given.shape[2]
     levels = min(depth, degree)
+    sums = np.empty(pyramid_size(bits, depth))
     above = np.zeros(1 << (bits * depth))
     below = np.zeros(1 << (bits * depth))
     for position in range(start, stop):
         above[0] = 0.0
+        summed = sum_levels(codes, whole, steps, given, bits, letters, position, min(levels, length - position), sums)
         for k in range(levels):
-            size = 1 << (bits * (k + 1))
-            for c in range(size):
-                below[c] = above[c >> bits]
-            for s in range(given.shape[0]):
-                source = position + s - reach
-                weight = given[s, position, k]
-                if weight != 0.0 and source >= 0 and source + k < length:
-                    add_level(codes, whole, steps, weight, source, k, bits * (letters - k - 1), below)
+            add_below(codes, whole, steps, given, bits, letters, position, k, summed, sums, above, below)
             above, below = below, above
         rest = bits * (depth - levels)
         for c in range(table.shape[1]):
             table[position, c] = above[c >> rest]
+
+
+@jit
+def pyramid_size(bits, depth):  # type: ignore[no-untyped-def]
+    """Return how many prefixes of 0 to `depth` letters there are."""
+    return ((1 << (bits * (depth + 1))) - 1) // ((1 << bits) - 1)
+
+
+@jit
+def sum_levels(codes, whole, steps, given, bits, letters, position, levels, sums):  # type: ignore[no-untyped-def]
+    """Sum the steps by prefix of 1 to `levels` letters at a position; tell whether that could be done.
+
+    The deepest level is read from the rows and every other one from the level below it, so each row is read once.  That
+    holds where every prefix goes on (no masked letters) and weights of one position do not reach another (no shifts).
+    """
+    if len(whole) > 0 or given.shape[0] > 1 or levels < 1:
+        return False
+    first = pyramid_size(bits, levels - 1)
+    sums[first : first + (1 << (bits * levels))] = 0.0
+    drop = bits * (letters - levels)
+    for j in range(len(steps)):
+        sums[first + (codes[position, j] >> drop)] += steps[j]
+    fan = 1 << bits
+    for k in range(levels - 1, 0, -1):
+        upper = pyramid_size(bits, k - 1)
+        for c in range(1 << (bits * k)):
+            total = 0.0
+            for letter in range(fan):
+                total += sums[first + c * fan + letter]
+            sums[upper + c] = total
+        first = upper
+    return True
+
+
+@jit
+def add_below(codes, whole, steps, given, bits, letters, position, k, summed, sums, above, below):  # type: ignore[no-untyped-def]
+    """Write level k + 1 of a position: what the level above has, plus the weighted steps of its own prefixes."""
+    reach, length, size = given.shape[0] // 2, given.shape[1], 1 << (bits * (k + 1))
+    if summed and position + k < length:
+        first, weight = pyramid_size(bits, k), given[0, position, k]
+        for c in range(size):
+            below[c] = above[c >> bits] + weight * sums[first + c]
+        return
+    for c in range(size):
+        below[c] = above[c >> bits]
+    for s in range(given.shape[0]):
+        source, weight = position + s - reach, given[s, position, k]
+        if weight != 0.0 and source >= 0 and source + k < length:
+            add_level(codes, whole, steps, weight, source, k, bits * (letters - k - 1), below)
 
 
 def moved_words(index: PrefixIndex, rows: Array) -> tuple[Array, Array]:

@@ -12,6 +12,7 @@ A weighted sum of such kernels is again one kernel of positioned k-mers, with th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -21,11 +22,21 @@ from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, Kernel, Positional, Reweighted, take
 from kernelweave.operators.cross import spans
 from kernelweave.operators.neighbours import add_deep_owned
-from kernelweave.operators.positional import LetterRows, PositionalOperator, add_level, moved_words, table_depth
+from kernelweave.operators.positional import (
+    LetterRows,
+    PositionalOperator,
+    add_below,
+    moved_words,
+    pyramid_size,
+    sum_levels,
+    table_depth,
+)
 from kernelweave.operators.prefixes import spread
 
 SHARD = 4096
 """Rows of one part of a look-up: their outputs of all kernels stay in the second-level cache."""
+POSITIONS = 8
+"""Positions whose tables are one part of the work."""
 SET_COST = 1.5
 """How much dearer neighbours are here than for a single kernel, when the size of the tables is chosen."""
 
@@ -111,7 +122,7 @@ class PositionalSet:
         def fill(part: slice) -> None:
             _fill_runs(codes, whole, steps, self.given, spelling.bits, spelling.depth, runs[part], tables[part])
 
-        self.engine.map(fill, spans(len(runs), 16))
+        self.engine.map(fill, _by_position(runs))
 
         def read(shard: slice) -> None:
             _read_runs(
@@ -155,20 +166,29 @@ def owner_runs(owner: Array, depth: int) -> Array:
     return np.array(runs, dtype=np.int64).reshape(-1, 4)
 
 
+def _by_position(runs: Array) -> list[slice]:
+    """Cut runs into parts of several positions each: runs of one position share sums."""
+    bounds = np.append(np.searchsorted(runs[:, 0], np.arange(0, runs[:, 0].max(initial=0) + 1, POSITIONS)), len(runs))
+    return [slice(int(a), int(b)) for a, b in pairwise(bounds) if b > a]
+
+
 @jit
 def _fill_runs(codes, whole, steps, given, bits, letters, runs, tables):  # type: ignore[no-untyped-def]
-    reach, length = given.shape[0] // 2, given.shape[1]
+    length, depth = given.shape[1], 0
+    for r in range(len(runs)):
+        depth = max(depth, runs[r, 3])
     above, below = np.empty(tables.shape[1]), np.empty(tables.shape[1])
+    sums, summed, at = np.empty(pyramid_size(bits, depth)), False, -1
     for r in range(len(runs)):
         position, first, last = runs[r, 0], runs[r, 2], runs[r, 3]
+        if position != at:
+            summed = sum_levels(
+                codes, whole, steps, given, bits, letters, position, min(depth, length - position), sums
+            )  # fmt: skip
+            at = position
         above[: 1 << (bits * (first - 1))] = 0.0
         for k in range(first - 1, last):
-            for c in range(1 << (bits * (k + 1))):
-                below[c] = above[c >> bits]
-            for s in range(given.shape[0]):
-                source, weight = position + s - reach, given[s, position, k]
-                if weight != 0.0 and source >= 0 and source + k < length:
-                    add_level(codes, whole, steps, weight, source, k, bits * (letters - k - 1), below)
+            add_below(codes, whole, steps, given, bits, letters, position, k, summed, sums, above, below)
             above, below = below, above
         size = 1 << (bits * last)
         tables[r, :size] = above[:size]
