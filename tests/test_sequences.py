@@ -169,7 +169,7 @@ def test_equality_looks_at_letters_alphabet_and_ids() -> None:
         ),
         (lambda: Sequences.from_strings("ACG"), TypeError, "Expected a list of strings, got a single string"),
         (lambda: Sequences.from_strings(["A", 3.0]), TypeError, "Row 1 is a float, expected a string"),
-        (lambda: Sequences.from_strings(["A"], ids=["a", "b"]), ValueError, "There are 2 ids for 1 sequences"),
+        (lambda: Sequences.from_strings(["A"], ids=["a", "b"]), ValueError, "There are 2 ids for 1 rows"),
         (lambda: Sequences.from_strings(["A"], unknown="x"), ValueError, "unknown='x' is no policy"),
         (lambda: build(["A", "CC"]).matrix, ValueError, "Rows of equal length are needed, but the 2 rows have 1 to 2"),
         (lambda: build(["A"])[1], IndexError, "Row 1 does not exist: there are 1 rows"),

@@ -16,7 +16,7 @@ from kernelweave._version import __version__
 
 if TYPE_CHECKING:
     from kernelweave import datasets
-    from kernelweave.data import Alphabet, Sequences, Views
+    from kernelweave.data import Alphabet, Lattices, Sequences, Views
     from kernelweave.estimators import (
         KernelClassifier,
         KernelNovelty,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     )
 
 _ROOMS = {
-    "data": ("Alphabet", "Sequences", "Views"),
+    "data": ("Alphabet", "Lattices", "Sequences", "Views"),
     "io": ("read", "read_fasta"),
     "kernels": (
         "GappedKmer",
@@ -83,6 +83,7 @@ _HOME = {name: f"{__name__}.{room}" for room, names in _ROOMS.items() for name i
 
 __all__ = [  # noqa: RUF022 - in the order of use: data, kernels, estimators, files
     "Alphabet",
+    "Lattices",
     "Sequences",
     "Views",
     "datasets",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from kernelweave.data.letters import Row
+from kernelweave.data.letters import Row, lengths_of
 
 Array = np.ndarray
 BLOCK = 1 << 20
@@ -75,8 +76,24 @@ def as_ids(ids: Iterable[str] | None, n: int) -> Array | None:
     else:
         names = np.array([str(name) for name in ids], dtype=IDS)
     if names.shape != (n,):
-        raise ValueError(f"There are {names.size} ids for {n} sequences.")
+        raise ValueError(f"There are {names.size} ids for {n} rows.")
     return names
+
+
+def packed_ids(ids: Array | None) -> dict[str, Array]:
+    """Return ids as named arrays of numbers: bytes behind one another and where each starts; none for None."""
+    if ids is None:
+        return {}
+    raw = [name.encode() for name in ids]
+    return {"id_offsets": offsets_of(lengths_of(raw)), "id_bytes": np.frombuffer(b"".join(raw), np.uint8)}
+
+
+def unpacked_ids(arrays: Mapping[str, Array], n: int) -> Array | None:
+    """Return the n ids that `packed_ids` put among named arrays, or None."""
+    if "id_offsets" not in arrays:
+        return None
+    raw, bounds = arrays["id_bytes"].tobytes(), arrays["id_offsets"].tolist()
+    return as_ids([raw[a:b].decode() for a, b in pairwise(bounds)], n)
 
 
 def check_rows(strings: Iterable[Row]) -> list[Row]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +12,17 @@ import numpy as np
 from kernelweave.data.alphabet import Alphabet
 from kernelweave.data.atomic import PathLike
 from kernelweave.data.letters import Row, check_unknown, tokens_of
-from kernelweave.data.rows import as_ids, check_rows, first_masked, offsets_of, row_numbers, same_ids, strange_code
+from kernelweave.data.rows import (
+    as_ids,
+    check_rows,
+    first_masked,
+    offsets_of,
+    packed_ids,
+    row_numbers,
+    same_ids,
+    strange_code,
+    unpacked_ids,
+)
 from kernelweave.data.store import read_store, write_store
 
 Array = np.ndarray
@@ -241,11 +250,7 @@ class Sequences:
 
     def save(self, path: PathLike) -> None:
         """Write the rows to one file that `open` can map; the file appears whole or not at all."""
-        arrays = {"codes": self.codes, "offsets": self.offsets}
-        if self.ids is not None:
-            raw = [name.encode() for name in self.ids]
-            arrays["id_offsets"] = offsets_of(np.fromiter(map(len, raw), np.int64, len(raw)))
-            arrays["id_bytes"] = np.frombuffer(b"".join(raw), np.uint8)
+        arrays = {"codes": self.codes, "offsets": self.offsets, **packed_ids(self.ids)}
         write_store(path, {"alphabet": self.alphabet.to_dict()}, arrays)
 
     @classmethod
@@ -261,14 +266,13 @@ class Sequences:
         'AC'
         """
         meta, arrays = read_store(path, mmap)
+        if meta.get("rows") == "lattices":
+            raise ValueError(f"{path} holds lattices, not sequences; open it with Lattices.open.")
         try:
             alphabet, offsets = Alphabet.from_dict(meta["alphabet"]), arrays["offsets"]
             if not offsets.size or offsets[-1] != arrays["codes"].size or (np.diff(offsets) < 0).any():
                 raise ValueError("offsets")
-            ids = None
-            if "id_offsets" in arrays:
-                raw, bounds = arrays["id_bytes"].tobytes(), arrays["id_offsets"].tolist()
-                ids = as_ids([raw[a:b].decode() for a, b in pairwise(bounds)], offsets.size - 1)
+            ids = unpacked_ids(arrays, offsets.size - 1)
         except (KeyError, TypeError, ValueError):
             raise ValueError(f"{path} is damaged: its parts do not fit together.") from None
         return cls._trusted(arrays["codes"], offsets, alphabet, ids)

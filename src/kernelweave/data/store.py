@@ -1,4 +1,4 @@
-"""One file for many sequences, laid out so that it can be memory-mapped.
+"""One file for many sequences or lattices, laid out so that it can be memory-mapped.
 
 Layout: eight magic bytes, the length of a JSON header (little-endian, 8 bytes), the header, then the arrays it lists,
 each at a multiple of 64 bytes.
@@ -20,7 +20,7 @@ MAX_HEADER = 1 << 30
 """A longer header is taken for a damaged file rather than read into memory."""
 
 _PREFIX = len(MAGIC) + 8
-_DTYPES = ("uint8", "uint16", "uint32", "int64")
+_DTYPES = ("uint8", "uint16", "uint32", "int32", "int64", "float64")
 
 
 def write_store(path: PathLike, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
@@ -45,7 +45,7 @@ def read_store(path: PathLike, mmap: bool) -> tuple[dict[str, Any], dict[str, np
     with open(path, "rb") as file:
         prefix = file.read(_PREFIX)
         if prefix[: len(MAGIC)] != MAGIC:
-            raise ValueError(f"{path} is no file of saved sequences.")
+            raise ValueError(f"{path} is no file of saved sequences or lattices.")
         length = int.from_bytes(prefix[len(MAGIC) :], "little")
         if len(prefix) < _PREFIX or length > min(size, MAX_HEADER):
             raise ValueError(f"{path} is damaged: its header does not fit the file.")
