@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelweave.data.alphabet import Alphabet
 from kernelweave.data.letters import check_unknown
-from kernelweave.data.rows import offsets_of
+from kernelweave.data.rows import codes_in, offsets_of
 
 Array = np.ndarray
 
@@ -190,8 +190,7 @@ def _codes(labels: Sequence[Any], alphabet: Any, unknown: str, offsets: Array) -
         alphabet = Alphabet.words(sorted(letters))
     elif isinstance(alphabet, str):
         alphabet = Alphabet.named(alphabet)
-    lookup = {letter: letter_code(alphabet, letter) for letter in letters}
-    lookup[""] = EPSILON
+    lookup = {"": EPSILON, **dict(zip(letters, codes_in(alphabet, letters).tolist()))}
     codes = np.empty(len(labels), np.int64)
     for number, label in enumerate(labels):
         codes[number] = lookup[label] if isinstance(label, str) else EPSILON if label is None else label
@@ -199,12 +198,6 @@ def _codes(labels: Sequence[Any], alphabet: Any, unknown: str, offsets: Array) -
             row, arc = _place(offsets, number)
             raise LatticeError(f"the letter {label!r} is unknown; {alphabet.expected}.", row, arc)
     return codes, alphabet
-
-
-def letter_code(alphabet: Alphabet, letter: str) -> int:
-    """Return the code of a letter; `alphabet.size` stands for one that the alphabet lacks."""
-    codes = alphabet.encode([letter], unknown="mask")
-    return int(codes[0]) if codes.size == 1 and codes[0] < alphabet.size else alphabet.size
 
 
 def _topological(table: Table, connect: bool) -> Array:

@@ -24,12 +24,20 @@ from kernelweave.data.lattice_build import (
     as_table,
     check_order,
     check_values,
-    letter_code,
     sorted_table,
     table_of,
 )
 from kernelweave.data.letters import check_unknown
-from kernelweave.data.rows import as_ids, offsets_of, packed_ids, row_numbers, same_ids, unpacked_ids
+from kernelweave.data.rows import (
+    as_ids,
+    codes_in,
+    offsets_of,
+    packed_ids,
+    row_numbers,
+    same_ids,
+    stepped_rows,
+    unpacked_ids,
+)
 from kernelweave.data.sequences import Sequences
 from kernelweave.data.store import read_store, write_store
 
@@ -215,7 +223,7 @@ class Lattices:
             key = key[0]
         if isinstance(key, slice):
             start, stop, step = key.indices(len(self))
-            return self._span(start, max(start, stop)) if step == 1 else self._take(np.arange(start, stop, step))
+            return self._span(start, max(start, stop)) if step == 1 else self._take(stepped_rows(start, stop, step))
         if np.ndim(key) == 0 and not isinstance(key, bool | np.bool_):
             row = int(row_numbers([operator.index(key)], len(self))[0])
             return self._span(row, row + 1).one_best()[0]
@@ -267,7 +275,8 @@ class Lattices:
 
     def backward_weights(self) -> Array:
         """Return the summed weight of the paths from each state to an end, (states,)."""
-        return np.ldexp(*self._backward())
+        with np.errstate(over="ignore"):  # infinite is the honest answer
+            return np.ldexp(*self._backward())
 
     def _backward(self) -> tuple[Array, Array]:
         from kernelweave.data.lattice_loops import backward_sums
@@ -318,8 +327,8 @@ class Lattices:
         check_unknown(unknown)
         if alphabet == self.alphabet:
             return self
-        codes = [letter_code(alphabet, letter) for letter in self.alphabet.letters]
-        labels = np.array([*codes, alphabet.size, EPSILON], np.int32)[self.labels]  # EPSILON, -1, is the last entry
+        codes = np.append(codes_in(alphabet, self.alphabet.letters), [alphabet.size, EPSILON]).astype(np.int32)
+        labels = codes[self.labels]  # EPSILON, -1, is the last entry
         lost = (labels == alphabet.size) & (self.labels < self.alphabet.size)
         if unknown == "error" and lost.any():
             arc = int(lost.argmax())

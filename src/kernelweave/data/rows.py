@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kernelweave.data.letters import Row, lengths_of
+
+if TYPE_CHECKING:
+    from kernelweave.data.alphabet import Alphabet
 
 Array = np.ndarray
 BLOCK = 1 << 20
@@ -62,6 +65,12 @@ def row_numbers(key: Any, n: int) -> Array:
     return np.where(rows < 0, rows + n, rows)
 
 
+def stepped_rows(start: int, stop: int, step: int) -> Array:
+    """Return the row numbers of a range, whatever the size of its step."""
+    whole = abs(stop - start) + 1
+    return np.arange(start, stop, max(-whole, min(step, whole)))
+
+
 def same_ids(a: Array | None, b: Array | None) -> bool:
     """Tell whether two sets of ids, or their absence, agree."""
     return a is b if a is None or b is None else bool(np.array_equal(a, b))
@@ -80,11 +89,20 @@ def as_ids(ids: Iterable[str] | None, n: int) -> Array | None:
     return names
 
 
+def codes_in(alphabet: Alphabet, letters: Iterable[str]) -> Array:
+    """Return the code of each letter, int64; ``alphabet.size`` stands for a letter that the alphabet lacks."""
+    codes, lengths = alphabet.encode_rows([[letter] for letter in letters])
+    out = np.full(lengths.size, alphabet.size, np.int64)
+    single = lengths == 1  # bytes spell some letters with several codes, characters none longer than one
+    out[single] = np.minimum(codes[offsets_of(lengths)[:-1][single]], alphabet.size)
+    return out
+
+
 def packed_ids(ids: Array | None) -> dict[str, Array]:
     """Return ids as named arrays of numbers: bytes behind one another and where each starts; none for None."""
     if ids is None:
         return {}
-    raw = [name.encode() for name in ids]
+    raw = [name.encode("utf-8", "surrogatepass") for name in ids]
     return {"id_offsets": offsets_of(lengths_of(raw)), "id_bytes": np.frombuffer(b"".join(raw), np.uint8)}
 
 
@@ -93,7 +111,7 @@ def unpacked_ids(arrays: Mapping[str, Array], n: int) -> Array | None:
     if "id_offsets" not in arrays:
         return None
     raw, bounds = arrays["id_bytes"].tobytes(), arrays["id_offsets"].tolist()
-    return as_ids([raw[a:b].decode() for a, b in pairwise(bounds)], n)
+    return as_ids([raw[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(bounds)], n)
 
 
 def check_rows(strings: Iterable[Row]) -> list[Row]:

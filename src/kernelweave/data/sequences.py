@@ -15,11 +15,13 @@ from kernelweave.data.letters import Row, check_unknown, tokens_of
 from kernelweave.data.rows import (
     as_ids,
     check_rows,
+    codes_in,
     first_masked,
     offsets_of,
     packed_ids,
     row_numbers,
     same_ids,
+    stepped_rows,
     strange_code,
     unpacked_ids,
 )
@@ -183,7 +185,7 @@ class Sequences:
             start, stop, step = key.indices(len(self))
             if step == 1:
                 return self._span(start, max(start, stop))
-            return self._take(np.arange(start, stop, step))
+            return self._take(stepped_rows(start, stop, step))
         if np.ndim(key) == 0 and not isinstance(key, bool | np.bool_):
             row = row_numbers([operator.index(key)], len(self))[0]
             return self.alphabet.decode(self.codes[self.offsets[row] : self.offsets[row + 1]])
@@ -213,6 +215,30 @@ class Sequences:
     def to_strings(self) -> list[str]:
         """Return the rows as text; masked letters print as the alphabet's `mask_letter`."""
         return self.alphabet.decode_rows(self.codes, self.offsets)
+
+    def with_alphabet(self, alphabet: Alphabet, unknown: str = "error") -> Self:
+        """Return the same rows over another alphabet; unknown: as in `from_strings`.
+
+        Examples
+        --------
+        >>> X = Sequences.from_tokens([["old", "cat"]])
+        >>> X.with_alphabet(Alphabet.words(["cat", "dog"]), unknown="mask").to_strings()
+        ['<unk> cat']
+        """
+        check_unknown(unknown)
+        if alphabet == self.alphabet:
+            return self
+        codes = np.append(codes_in(alphabet, self.alphabet.letters), alphabet.size)
+        codes = np.where(codes < alphabet.size, codes, alphabet.mask).astype(alphabet.dtype)
+        made = self._trusted(codes[np.minimum(self.codes, self.alphabet.size)], self.offsets, alphabet, self.ids)
+        lost = (made.codes == alphabet.mask) & (self.codes != self.alphabet.mask)
+        if unknown == "error" and (found := first_masked(lost, self.offsets, True)):
+            row, position = found
+            letter = self.alphabet.decode(self.codes[self.offsets[row] + position :][:1])
+            raise ValueError(
+                f"Row {row} has the unknown letter {letter!r} at position {position}; {alphabet.expected}."
+            )
+        return made
 
     def reverse_complement(self) -> Self:
         """Return each row read backwards on the other strand.

@@ -7,20 +7,24 @@ from typing import Any, Self
 
 import numpy as np
 
+from kernelweave.data.lattices import Lattices
 from kernelweave.data.rows import row_numbers
 from kernelweave.data.sequences import Sequences
 
 Array = np.ndarray
+Strings = Sequences | Lattices
+"""Blocks whose rows are strings or distributions over strings."""
 
 
 class Views:
-    """Immutable named blocks with the same rows: tables, sparse tables and `Sequences`.
+    """Immutable named blocks with the same rows: tables, sparse tables, `Sequences` and `Lattices`.
 
     ``X[rows]`` selects rows of every block, ``X["name"]`` gives one block.
 
     Parameters
     ----------
-    blocks : mapping from name to a table (a one-dimensional array is one column), a scipy sparse matrix or Sequences
+    blocks : mapping from name to a table (a one-dimensional array is one column), a scipy sparse matrix,
+        Sequences or Lattices
 
     Examples
     --------
@@ -106,7 +110,7 @@ def select(X: Any, key: Any) -> Any:
 
     Returns
     -------
-    A two-dimensional table with the rows of X, or Sequences.
+    A two-dimensional table with the rows of X, Sequences or Lattices.
 
     Examples
     --------
@@ -128,8 +132,8 @@ def select(X: Any, key: Any) -> Any:
         return _side_by_side(X, names)
     if isinstance(X, Views):
         raise TypeError(f"Views are selected by name, not by {key!r}; known names are {', '.join(X.names)}.")
-    if isinstance(X, Sequences):
-        raise TypeError("Columns are selected from a table, but X is Sequences.")
+    if isinstance(X, Strings):
+        raise TypeError(f"Columns are selected from a table, but X is {type(X).__name__}.")
     table: Any = X.tocsr() if _is_sparse(X) else np.asarray(X)
     if table.ndim != 2:
         raise ValueError(f"Columns are selected from a two-dimensional table, but X has shape {table.shape}.")
@@ -162,8 +166,9 @@ def _side_by_side(X: Views, names: list[str]) -> Any:
     if len(blocks) == 1:
         return blocks[0]
     for name, block in zip(names, blocks):
-        if isinstance(block, Sequences):
-            raise TypeError(f"The view {name!r} holds sequences and cannot be put side by side with other views.")
+        if isinstance(block, Strings):
+            held = "sequences" if isinstance(block, Sequences) else "lattices"
+            raise TypeError(f"The view {name!r} holds {held} and cannot be put side by side with other views.")
     if any(_is_sparse(block) for block in blocks):
         from scipy import sparse
 
@@ -191,7 +196,7 @@ def _unknown_view(name: str, known: Any) -> str:
 
 
 def _as_block(name: str, block: Any) -> Any:
-    if isinstance(block, Sequences):
+    if isinstance(block, Strings):
         return block
     if _is_sparse(block):
         return block.tocsr()
@@ -215,8 +220,8 @@ def _is_sparse(block: Any) -> bool:
 
 
 def _equal(a: Any, b: Any) -> bool:
-    if isinstance(a, Sequences) or isinstance(b, Sequences):
-        return a == b
+    if isinstance(a, Strings) or isinstance(b, Strings):
+        return bool(a == b)
     if a.shape != b.shape or _is_sparse(a) != _is_sparse(b):
         return False
     return (a != b).nnz == 0 if _is_sparse(a) else bool(np.array_equal(a, b))

@@ -1,4 +1,7 @@
-"""The door: whatever users hand in becomes a checked table, Sequences or Views."""
+"""The door: whatever users hand in becomes a checked table, Sequences, Lattices or Views.
+
+Words that the training rows lack match nothing: new rows over words are spelled with the letters of the training rows.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from kernelweave.data import Sequences, Views
+from kernelweave.data import Alphabet, Sequences, Views
+from kernelweave.data.views import Strings
 from kernelweave.kernels import Kernel, On, parse
 from kernelweave.kernels.base import Wrapper
 from kernelweave.kernels.compose import Combination
@@ -32,7 +36,7 @@ def as_kernel(kernel: Any, default: Kernel) -> Kernel:
 def training_rows(estimator: Any, X: Any, kernels: Iterable[Kernel]) -> Any:
     """Return checked training rows, and remember on the estimator what kind they are."""
     X = _container(X, kernels, None)
-    if isinstance(X, Sequences | Views):
+    if isinstance(X, Strings | Views):
         _need_rows(len(X))
         _forget_columns(estimator)
         if isinstance(X, Views):
@@ -48,10 +52,11 @@ def new_rows(estimator: Any, X: Any, kernels: Iterable[Kernel]) -> Any:
     trained = estimator._alphabets
     X = _container(X, kernels, trained)
     if trained is None:
-        if isinstance(X, Sequences | Views):
+        if isinstance(X, Strings | Views):
             raise TypeError(f"This model was trained on a table of numbers, but got {type(X).__name__}.")
         return _checked_table(estimator, X, reset=False)
-    given = _alphabets(X) if isinstance(X, Sequences | Views) else None
+    X = _respelled(X, trained)
+    given = _alphabets(X) if isinstance(X, Strings | Views) else None
     for name, alphabet in trained.items():
         where = f"view {name!r}" if name else "input"
         if given is None or name not in given:
@@ -114,23 +119,46 @@ def positive(name: str, value: Any, zero: bool = False) -> float:
 
 
 def _container(X: Any, kernels: Iterable[Kernel], trained: dict | None) -> Any:
-    """Turn dicts, frames with named views and lists of texts into Views and Sequences; leave tables alone."""
+    """Turn dicts and frames with named views into Views, lists of texts or tokens into Sequences; leave the rest."""
     if isinstance(X, Mapping) and not sparse.issparse(X):
         return Views(X)
     if hasattr(X, "columns") and hasattr(X, "iloc") and any(_by_name(kernel) for kernel in kernels):
         return Views.from_frame(X)
-    if _is_texts(X):
-        alphabet = (trained or {}).get("") or "auto"
-        return Sequences.from_strings([str(text) for text in X], alphabet=alphabet)
+    texts = _is_texts(X)
+    if texts or _is_tokens(X):
+        alphabet = (trained or {}).get("") or ("auto" if texts else "words")
+        rows = [str(text) for text in X] if texts else X
+        return Sequences.from_strings(rows, alphabet, "mask" if _of_words(alphabet) else "error")
     return X
 
 
+def _respelled(X: Any, trained: dict[str, Any]) -> Any:
+    """Spell rows of words with the words of the training rows; others match nothing."""
+    if isinstance(X, Views):
+        blocks = {name: _respelled(block, {"": trained.get(name)}) for name, block in X.items()}
+        return X if all(blocks[name] is block for name, block in X.items()) else Views(blocks)
+    if isinstance(X, Strings) and _of_words(X.alphabet) and _of_words(trained.get("")):
+        return X.with_alphabet(trained[""], unknown="mask")
+    return X
+
+
+def _of_words(alphabet: Any) -> bool:
+    return isinstance(alphabet, Alphabet) and alphabet.kind == "words"
+
+
 def _is_texts(X: Any) -> bool:
-    if sparse.issparse(X) or isinstance(X, Sequences | Views) or not hasattr(X, "__len__"):
+    if sparse.issparse(X) or isinstance(X, Strings | Views) or not hasattr(X, "__len__"):
         return False
     if getattr(X, "ndim", 1) != 1 or len(X) == 0:
         return False
     return all(isinstance(text, str) for text in X)
+
+
+def _is_tokens(X: Any) -> bool:
+    """Tell lists of words from the lists of numbers of a table."""
+    if not isinstance(X, list | tuple) or not any(X):
+        return False
+    return all(isinstance(row, list | tuple) and all(isinstance(word, str) for word in row) for row in X)
 
 
 def _by_name(kernel: Kernel) -> bool:
@@ -145,11 +173,11 @@ def _by_name(kernel: Kernel) -> bool:
     return isinstance(kernel, Wrapper) and _by_name(kernel.kernel)
 
 
-def _alphabets(X: Sequences | Views) -> dict[str, Any]:
+def _alphabets(X: Strings | Views) -> dict[str, Any]:
     """Return what each view is made of: its alphabet, or the number of columns of a table."""
-    if isinstance(X, Sequences):
+    if isinstance(X, Strings):
         return {"": X.alphabet}
-    return {name: b.alphabet if isinstance(b, Sequences) else b.shape[1] for name, b in X.items()}
+    return {name: b.alphabet if isinstance(b, Strings) else b.shape[1] for name, b in X.items()}
 
 
 def _label(kind: Any) -> str:
@@ -157,11 +185,11 @@ def _label(kind: Any) -> str:
 
 
 def _kind(trained: dict[str, Any]) -> str:
-    return "sequences" if "" in trained else f"views named {', '.join(trained)}"
+    return "sequences or lattices" if "" in trained else f"views named {', '.join(trained)}"
 
 
 def _finite_view(name: str, block: Any) -> Any:
-    if isinstance(block, Sequences):
+    if isinstance(block, Strings):
         return block
     values = block.data if sparse.issparse(block) else block
     if values.dtype.kind not in "iufb":

@@ -101,7 +101,8 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
 
         Parameters
         ----------
-        X : table (numpy, scipy sparse, DataFrame), Sequences, list of texts, or named views (dict, Views)
+        X : table (numpy, scipy sparse, DataFrame), Sequences, Lattices, list of texts or of lists of
+            words, or named views (dict, Views)
         y : (n,) labels of two or more classes
         sample_weight : (n,) non-negative weights of the rows
         """

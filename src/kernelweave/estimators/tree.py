@@ -7,11 +7,10 @@ classes listed here.  Reading a tree calls the constructors of those classes and
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib import import_module
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,9 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kernelweave.data import Alphabet, Sequences, Views
-from kernelweave.data.rows import IDS, offsets_of
+from kernelweave.data import Alphabet, Lattices, Sequences, Views
+from kernelweave.data.lattice_build import Table
+from kernelweave.data.rows import IDS, packed_ids, unpacked_ids
 from kernelweave.estimators.base import Certificate
 from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.centred import Centred
@@ -45,6 +45,8 @@ NUMERIC = {"bool", "float16", "float32", "float64"} | {
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
 """Types of numbers that an array may have."""
+
+_ID_NAMES = {"id_bytes": "ids", "id_offsets": "id_offsets"}
 
 
 @cache
@@ -136,17 +138,16 @@ class Writer:
 
     def sequences(self, rows: Sequences) -> Node:
         """Return the node of sequences; ids lie in one buffer, for there may be millions."""
-        node = {
-            "type": "sequences",
-            "alphabet": self.node(rows.alphabet),
-            "codes": self.tensor(rows.codes),
-            "offsets": self.tensor(rows.offsets),
-        }
-        if rows.ids is not None:
-            raw = [name.encode("utf-8", "surrogatepass") for name in rows.ids]
-            node["ids"] = self.tensor(np.frombuffer(b"".join(raw), np.uint8))
-            node["id_offsets"] = self.tensor(offsets_of(np.fromiter(map(len, raw), np.int64, len(raw))))
-        return node
+        return self._strings("sequences", rows, ("codes", "offsets"))
+
+    def lattices(self, rows: Lattices) -> Node:
+        """Return the node of lattices."""
+        return self._strings("lattices", rows, Table._fields)
+
+    def _strings(self, kind: str, rows: Any, names: Iterable[str]) -> Node:
+        parts = {name: self.tensor(getattr(rows, name)) for name in names}
+        ids = {_ID_NAMES[name]: self.tensor(values) for name, values in packed_ids(rows.ids).items()}
+        return {"type": kind, "alphabet": self.node(rows.alphabet), **parts, **ids}
 
     def csr(self, table: Any) -> Node:
         """Return the node of a sparse table."""
@@ -174,6 +175,7 @@ _WRITERS: list[tuple[Any, Callable[[Writer, Any], Node]]] = [
     (Kernel, Writer.kernel),
     (Windows, Writer.windows),
     (Sequences, Writer.sequences),
+    (Lattices, Writer.lattices),
     (Views, lambda w, v: {"type": "views", "blocks": [[name, w.node(block)] for name, block in v.items()]}),
     (Alphabet, lambda w, v: {"type": "alphabet", "description": v.to_dict()}),
     (Trace, lambda w, v: {"type": "trace", "columns": [[name, w.node(v[name])] for name in v.columns]}),
@@ -247,11 +249,16 @@ class Reader:
 
     def sequences(self, node: Node) -> Sequences:
         """Return sequences, their letters checked."""
-        ids = None
-        if "ids" in node:
-            raw, bounds = self.tensors[node["ids"]].tobytes(), self.tensors[node["id_offsets"]].tolist()
-            ids = [raw[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(bounds)]
-        return Sequences(self.tensors[node["codes"]], self.tensors[node["offsets"]], self.value(node["alphabet"]), ids)
+        codes, offsets = self.tensors[node["codes"]], self.tensors[node["offsets"]]
+        return Sequences(codes, offsets, self.value(node["alphabet"]), self._ids(node, offsets.size - 1))
+
+    def lattices(self, node: Node) -> Lattices:
+        """Return lattices, their arcs checked."""
+        table = Table._make(self.tensors[node[name]] for name in Table._fields)
+        return Lattices(*table, self.value(node["alphabet"]), self._ids(node, table.arc_offsets.size - 1))
+
+    def _ids(self, node: Node, n: int) -> Array | None:
+        return unpacked_ids({key: self.tensors[node[name]] for key, name in _ID_NAMES.items() if name in node}, n)
 
     def csr(self, node: Node) -> Any:
         """Return a sparse table, every index checked."""
@@ -280,6 +287,7 @@ _READERS: dict[str, Callable[[Reader, Node], Any]] = {
     "kernel": Reader.kernel,
     "windows": Reader.windows,
     "sequences": Reader.sequences,
+    "lattices": Reader.lattices,
     "views": lambda r, n: Views({name: r.value(block) for name, block in n["blocks"]}),
     "alphabet": lambda r, n: Alphabet.from_dict(n["description"]),
     "record": lambda r, n: RECORDS[n["name"]](**r._each(n["state"])),

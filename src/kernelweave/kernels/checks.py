@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave.data.alphabet import Alphabet
+from kernelweave.data.lattices import Lattices
 from kernelweave.data.sequences import Sequences
 from kernelweave.kernels.base import Kernel
 
@@ -38,10 +39,24 @@ def check_kernel(owner: Kernel, value: Any) -> None:
 
 def check_sequences(kernel: Kernel, X: Any) -> None:
     """Raise unless X holds sequences."""
+    if isinstance(X, Lattices):
+        raise TypeError(
+            f"{type(kernel).__name__} compares sequences, but got Lattices; use a kernel for lattices, such as "
+            "NGram, or the best path of each, X.one_best()."
+        )
     if not isinstance(X, Sequences):
         raise TypeError(
             f"{type(kernel).__name__} compares sequences, but got {type(X).__name__}; make them with "
             "Sequences.from_strings."
+        )
+
+
+def check_strings(kernel: Kernel, X: Any) -> None:
+    """Raise unless X holds sequences or lattices."""
+    if not isinstance(X, Sequences | Lattices):
+        raise TypeError(
+            f"{type(kernel).__name__} compares sequences, but got {type(X).__name__}; make them with "
+            "Sequences.from_strings, or lattices with Lattices.from_arcs."
         )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from kernelweave._numba import jit
+from kernelweave.data.views import Strings
 from kernelweave.kernels.base import Array, Kernel
 
 TILE = 512
@@ -45,6 +46,8 @@ def as_table(X: Any) -> Any:
 
 def _as_numbers(X: Any) -> Array:
     """Return X as float64; strings are refused even where they spell numbers."""
+    if isinstance(X, Strings):
+        raise TypeError(f"A vector kernel compares rows of numbers, but got {type(X).__name__}; use a kernel for them.")
     try:
         values = np.asarray(X)
         if values.dtype.kind in "biufO" and values.ndim > 0:
