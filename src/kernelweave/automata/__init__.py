@@ -1,0 +1,48 @@
+"""Weighted transducers over the real numbers: build, combine, order, and sum."""
+
+from kernelweave.automata.base import EPSILON, Transducer
+from kernelweave.automata.build import acceptor, from_lattice, to_lattices
+from kernelweave.automata.compose import compose
+from kernelweave.automata.counting import gappy_ngram_counter, mismatch_counter, ngram_counter
+from kernelweave.automata.intersect import intersection_pairs, intersection_total, intersection_totals
+from kernelweave.automata.operations import (
+    closure,
+    concatenate,
+    connect,
+    inverse,
+    is_acyclic,
+    project,
+    scale,
+    topological_sort,
+    union,
+)
+from kernelweave.automata.pack import AcceptorTable, pack
+from kernelweave.automata.weight import string_weight, total_weight
+
+__all__ = [
+    "EPSILON",
+    "AcceptorTable",
+    "Transducer",
+    "acceptor",
+    "closure",
+    "compose",
+    "concatenate",
+    "connect",
+    "from_lattice",
+    "gappy_ngram_counter",
+    "intersection_pairs",
+    "intersection_total",
+    "intersection_totals",
+    "inverse",
+    "is_acyclic",
+    "mismatch_counter",
+    "ngram_counter",
+    "pack",
+    "project",
+    "scale",
+    "string_weight",
+    "to_lattices",
+    "topological_sort",
+    "total_weight",
+    "union",
+]

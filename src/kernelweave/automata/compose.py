@@ -1,0 +1,222 @@
+"""Composition: the outputs of one machine read by another.
+
+    (U1 o U2)(x, y) = sum over strings z of  U1(x, z) U2(z, y)
+
+A path of the result is a pair of paths, of U1 with output z and of U2 with input z.  Its states are pairs (p, q), and
+
+    matching    p --a:b/v--> p',  q --b:c/w--> q'   gives   (p, q) --a:c/v w--> (p', q')
+    first alone p --a:eps/v--> p'                   gives   (p, q) --a:eps/v--> (p', q)
+    second alone           q --eps:c/w--> q'        gives   (p, q) --eps:c/w--> (p, q')
+
+Between two matched letters the k lone steps of the first path and the l lone steps of the second could be shuffled in
+(k + l)! / (k! l!) ways, and every one would be counted.  One of them is kept: first all of U1's, then all of U2's.  A
+third component of the state remembers it: FREE after a match or a step of U1, LATE after a lone step of U2, from where
+U1 may not step alone until letters match again.  So each pair of paths is one path of the result, exactly.
+
+Two short cuts keep the result small.  Where p has no output epsilons, LATE forbids nothing: the state is FREE.  Where p
+has only output epsilons and is not final, LATE leads nowhere: the state is not made.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelweave._numba import jit
+from kernelweave.automata.base import EPSILON, Transducer, arc_order, sorted_by_source
+from kernelweave.automata.operations import connect, shared_alphabet
+
+FREE, LATE = 0, 1
+NO_EPSILON, ONLY_EPSILON, SOME_EPSILON = 0, 1, 2
+EMPTY = -1
+SLOTS = 256
+"""Places in the table of pairs at the start."""
+MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: multiplying scatters nearby keys
+
+
+def compose(first: Transducer, second: Transducer) -> Transducer:
+    """Return the machine that reads what the first one reads and writes what the second one makes of its outputs.
+
+    Only states on a path from the initial to a final one are made part of the result.
+
+    Parameters
+    ----------
+    first, second : machines over the same alphabet (or over plain numbers)
+
+    Examples
+    --------
+    >>> from kernelweave.automata import acceptor, ngram_counter
+    >>> X = acceptor("abab", "ab")
+    >>> compose(X, ngram_counter("ab", 2))
+    <transducer, 9 states, 10 arcs>
+    """
+    alphabet = shared_alphabet((first, second))
+    if first.n_states * second.n_states >= np.iinfo(np.int64).max // 2:
+        raise ValueError("The two machines are too large to be composed: their pairs of states do not fit 63 bits.")
+    left = arc_order(first.source, first.outputs, first.inputs, first.target, first.n_states)
+    arcs, weights, finals = _compose(
+        first.starts,
+        first.target[left],
+        first.inputs[left],
+        first.outputs[left],
+        first.weights[left],
+        first.finals,
+        second.starts,
+        second.target,
+        second.inputs,
+        second.outputs,
+        second.weights,
+        second.finals,
+    )
+    source, target, inputs, outputs = (np.ascontiguousarray(column) for column in arcs.T)
+    same = first.is_acceptor and second.is_acceptor
+    made = connect(Transducer(source, target, inputs, inputs if same else outputs, weights, finals, alphabet))
+    return sorted_by_source(
+        made.source, made.target, made.inputs, made.outputs, made.weights, made.finals, made.alphabet
+    )
+
+
+@jit
+def _compose(  # type: ignore[no-untyped-def]
+    starts1, target1, inputs1, outputs1, weights1, finals1, starts2, target2, inputs2, outputs2, weights2, finals2
+):
+    kinds = _epsilon_kinds(starts1, outputs1, finals1)
+    n2 = finals2.shape[0]
+    table, ids = np.full(SLOTS, EMPTY, np.int64), np.empty(SLOTS, np.int32)
+    keys = np.empty(SLOTS, np.int64)  # of state number k: 2 (p n2 + q) + (FREE or LATE)
+    arcs, weights = np.empty((SLOTS, 4), np.int32), np.empty(SLOTS)
+    pairs = np.empty((SLOTS, 2), np.int64)
+    keys[0] = 0
+    slot = _slot(table, 0)
+    table[slot], ids[slot] = 0, 0
+    made, done, n_arcs = 1, 0, 0
+    while done < made:
+        late = keys[done] & 1
+        p, q = (keys[done] >> 1) // n2, (keys[done] >> 1) % n2
+        pairs, count = _steps(
+            outputs1, starts1[p], starts1[p + 1], inputs2, starts2[q], starts2[q + 1], late, kinds[p], pairs
+        )
+        if 2 * (made + count) > table.shape[0]:
+            table, ids = _regrown_table(table, ids, made + count)
+        keys = _regrown(keys, made + count)
+        arcs, weights = _regrown(arcs, n_arcs + count), _regrown(weights, n_arcs + count)
+        for k in range(count):
+            i, j = pairs[k, 0], pairs[k, 1]
+            p_next = p if i < 0 else target1[i]
+            q_next = q if j < 0 else target2[j]
+            late_next = LATE if i < 0 and kinds[p] != NO_EPSILON else FREE
+            key = 2 * (p_next * n2 + q_next) + late_next
+            slot = _slot(table, key)
+            if table[slot] == EMPTY:
+                table[slot], ids[slot], keys[made] = key, made, key
+                made += 1
+            arcs[n_arcs, 0], arcs[n_arcs, 1] = done, ids[slot]
+            arcs[n_arcs, 2] = EPSILON if i < 0 else inputs1[i]
+            arcs[n_arcs, 3] = EPSILON if j < 0 else outputs2[j]
+            weights[n_arcs] = (1.0 if i < 0 else weights1[i]) * (1.0 if j < 0 else weights2[j])
+            n_arcs += 1
+        done += 1
+    finals = np.empty(made)
+    for state in range(made):
+        finals[state] = finals1[(keys[state] >> 1) // n2] * finals2[(keys[state] >> 1) % n2]
+    return arcs[:n_arcs], weights[:n_arcs], finals
+
+
+@jit
+def _epsilon_kinds(starts, outputs, finals):  # type: ignore[no-untyped-def]
+    kinds = np.empty(finals.shape[0], np.int8)
+    for state in range(finals.shape[0]):
+        lo, hi = starts[state], starts[state + 1]
+        if lo == hi or outputs[lo] != EPSILON:
+            kinds[state] = NO_EPSILON
+        elif outputs[hi - 1] == EPSILON and finals[state] == 0.0:
+            kinds[state] = ONLY_EPSILON
+        else:
+            kinds[state] = SOME_EPSILON
+    return kinds
+
+
+@jit
+def _steps(outputs1, i, end1, inputs2, j, end2, late, kind, pairs):  # type: ignore[no-untyped-def]
+    """List the steps from a pair of states as pairs of arcs, -1 where one side stays; labels rise on both sides."""
+    count = 0
+    while i < end1 and outputs1[i] == EPSILON:
+        if late == FREE:
+            pairs = _regrown(pairs, count + 1)
+            pairs[count, 0], pairs[count, 1] = i, -1
+            count += 1
+        i += 1
+    while j < end2 and inputs2[j] == EPSILON:
+        if kind != ONLY_EPSILON:
+            pairs = _regrown(pairs, count + 1)
+            pairs[count, 0], pairs[count, 1] = -1, j
+            count += 1
+        j += 1
+    while i < end1 and j < end2:
+        label, other = outputs1[i], inputs2[j]
+        if label < other:
+            i = seek(outputs1, i + 1, end1, other)
+        elif other < label:
+            j = seek(inputs2, j + 1, end2, label)
+        else:
+            last1, last2 = i + 1, j + 1
+            while last1 < end1 and outputs1[last1] == label:
+                last1 += 1
+            while last2 < end2 and inputs2[last2] == label:
+                last2 += 1
+            pairs = _regrown(pairs, count + (last1 - i) * (last2 - j))
+            for a in range(i, last1):
+                for b in range(j, last2):
+                    pairs[count, 0], pairs[count, 1] = a, b
+                    count += 1
+            i, j = last1, last2
+    return pairs, count
+
+
+@jit
+def seek(labels, lo, hi, wanted):  # type: ignore[no-untyped-def]
+    """Return the first place from `lo` on whose label is not below the wanted one, or `hi`: by growing strides."""
+    if lo >= hi or labels[lo] >= wanted:
+        return lo
+    stride = 1
+    while lo + stride < hi and labels[lo + stride] < wanted:
+        lo += stride
+        stride *= 2
+    above = min(lo + stride, hi)
+    while above - lo > 1:
+        middle = (lo + above) // 2
+        if labels[middle] < wanted:
+            lo = middle
+        else:
+            above = middle
+    return above
+
+
+@jit
+def _slot(table, key):  # type: ignore[no-untyped-def]
+    mask = table.shape[0] - 1
+    place = np.int64((np.uint64(key) * MIX) >> np.uint64(20)) & mask
+    while table[place] != EMPTY and table[place] != key:
+        place = (place + 1) & mask
+    return place
+
+
+@jit
+def _regrown_table(table, ids, needed):  # type: ignore[no-untyped-def]
+    size = table.shape[0]
+    while size < 4 * needed:
+        size *= 2
+    wider, moved = np.full(size, EMPTY, np.int64), np.empty(size, np.int32)
+    for place in range(table.shape[0]):
+        if table[place] != EMPTY:
+            slot = _slot(wider, table[place])
+            wider[slot], moved[slot] = table[place], ids[place]
+    return wider, moved
+
+
+@jit
+def _regrown(array, needed):  # type: ignore[no-untyped-def]
+    if needed <= array.shape[0]:
+        return array
+    longer = np.empty((max(needed, 2 * array.shape[0]),) + array.shape[1:], array.dtype)  # noqa: RUF005
+    longer[: array.shape[0]] = array
+    return longer
