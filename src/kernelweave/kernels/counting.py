@@ -8,6 +8,8 @@ logarithm; a digit that all codes share costs one look.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -54,6 +56,45 @@ def collect(rooms: Array, dtype: type, fill: Callable[..., int]) -> tuple[Array,
     codes.resize(filled, refcheck=False)
     values.resize(filled, refcheck=False)
     return codes, values, bounds
+
+
+def gather(cuts: Array, words: int, dtype: type, count: Callable[[int, int], Any]) -> tuple[Array, Array, Array]:
+    """Return the codes (total, words), values (total,) and bounds (n + 1,) that `count` finds in all rows.
+
+    Parameters
+    ----------
+    cuts : rows are counted from each cut to the next; 0 first, n last
+    words, dtype : of the codes
+    count : called as ``count(first, last)``; returns codes, values and bounds of those rows
+    """
+    codes: Array = np.empty((0, words), dtype)
+    values: Array = np.empty(0)
+    bounds = np.zeros(int(cuts[-1]) + 1, np.int64)
+    for first, last in pairwise(cuts.tolist()):
+        found, its_values, ends = count(first, last)
+        filled, total = len(values), len(values) + len(its_values)
+        codes.resize((total, words), refcheck=False)  # as in `collect`: grown in place
+        values.resize(total, refcheck=False)
+        codes[filled:], values[filled:] = found, its_values
+        bounds[first + 1 : last + 1] = filled + ends[1:]
+    return codes, values, bounds
+
+
+def cuts_at(work: Array, most: int) -> Array:
+    """Return where to cut rows so that each part has about `most` work; 0 first, n last.
+
+    Parameters
+    ----------
+    work : (n + 1,) work before each row, and in all
+
+    Examples
+    --------
+    >>> cuts_at(np.array([0, 3, 6, 9, 30, 31]), 10)
+    array([0, 4, 5])
+    """
+    parts = work[:-1] // most
+    inner = np.flatnonzero(parts[1:] != parts[:-1]) + 1
+    return np.unique(np.concatenate([[0], inner, [len(parts)]]))
 
 
 @jit

@@ -56,7 +56,7 @@ def count_long_kmers(
     X: Sequences, sizes: Array, scales: Array, turn: Array, base: int, raised: int, binary: bool = False
 ) -> Counts:
     """Return k-mers whose numbers take several words with their counts; digits are letters plus `raised`."""
-    per_word = max(digits for digits in range(1, 64) if base**digits <= LARGEST)
+    per_word = digits_per_word(base)
     offsets = np.asarray(X.offsets)
     room = sum(int(np.maximum(X.lengths - size + 1, 0).sum()) for size in sizes.tolist())
     codes = np.empty((room, -(-int(sizes[-1]) // per_word)), np.int64)
@@ -64,6 +64,17 @@ def count_long_kmers(
     mask = X.alphabet.mask
     _count_long(X.codes, offsets, mask, base, raised, per_word, sizes, scales, turn, binary, codes, values, bounds)
     return Counts(codes[: bounds[-1]].copy(), values[: bounds[-1]].copy(), bounds, X.alphabet)
+
+
+def digits_per_word(base: int) -> int:
+    """Return how many digits of a base fit a word of 63 bits.
+
+    Examples
+    --------
+    >>> digits_per_word(2), digits_per_word(257)
+    (62, 7)
+    """
+    return max(digits for digits in range(1, 64) if base**digits <= LARGEST)
 
 
 @jit
@@ -113,10 +124,13 @@ def _count_long(  # type: ignore[no-untyped-def]
 ):
     filled = 0
     for row in range(offsets.shape[0] - 1):
+        found = filled
         for s in range(sizes.shape[0]):
-            start, stop, room = offsets[row], offsets[row + 1], codes[filled:]
+            start, stop, room = offsets[row], offsets[row + 1], codes[found:]
             n = _spell(letters, start, stop, mask, base, raised, per_word, sizes[s], turn, room)
-            filled = _count_spelled(codes, values, filled, n, scales[s], binary)
+            values[found : found + n] = scales[s]
+            found += n
+        filled = _count_spelled(codes, values, filled, found - filled, binary)
         bounds[row + 1] = filled
 
 
@@ -139,25 +153,27 @@ def _spell(letters, start, stop, mask, base, raised, per_word, size, turn, out):
             for word in range(turned.shape[0]):
                 if turned[word] != out[n, word]:
                     if turned[word] < out[n, word]:
-                        out[n] = turned
+                        for each in range(turned.shape[0]):
+                            out[n, each] = turned[each]
                     break
         n += 1
     return n
 
 
 @jit
-def _count_spelled(codes, values, filled, n, scale, binary):  # type: ignore[no-untyped-def]
+def _count_spelled(codes, values, filled, n, binary):  # type: ignore[no-untyped-def]
     # Shrinks codes[filled:filled + n] to distinct ones, sorted, in place; returns their end.
     order = np.arange(filled, filled + n)
     for word in range(codes.shape[1] - 1, -1, -1):
         order = order[np.argsort(codes[order, word], kind="mergesort")]
-    ordered = codes[order]
+    ordered, scales = codes[order], values[order]
     for i in range(n):
         if i > 0 and np.all(ordered[i] == ordered[i - 1]):
             if not binary:
-                values[filled - 1] += scale
+                values[filled - 1] += scales[i]
         else:
-            codes[filled] = ordered[i]
-            values[filled] = scale
+            for word in range(codes.shape[1]):
+                codes[filled, word] = ordered[i, word]
+            values[filled] = scales[i]
             filled += 1
     return filled

@@ -2,8 +2,8 @@
 
     K(x, y) = sum over k-mers u of  count_u(x) count_u(y),        cumulative:  sum_{j=1..k} weight_j K_j(x, y)
 
-Feature u has the value sqrt(weight_|u|) count_u(x), in column  number(u) + |A| + |A|^2 + .. + |A|^(|u| - 1)  for
-cumulative lengths and  number(u)  for one length (see `columns`).
+Feature u has the value sqrt(weight_|u|) count_u(x), in column  number(u)  (see `numbering`).  On lattices the counts
+are expected ones (see `lattice_counts`).
 """
 
 from __future__ import annotations
@@ -13,18 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.data.alphabet import Alphabet
-from kernelweave.kernels.base import Array, Kernel
-from kernelweave.kernels.checks import check_count, check_sequences
-from kernelweave.kernels.columns import LARGEST, as_alphabet, as_csr, check_columns, check_known, name, partners
+from kernelweave.data.lattices import Lattices
+from kernelweave.kernels.base import Array
+from kernelweave.kernels.checks import check_strings
+from kernelweave.kernels.columns import partners
 from kernelweave.kernels.counts import Counts
+from kernelweave.kernels.grams import Grams
 from kernelweave.kernels.kmers import count_kmers, count_long_kmers
+from kernelweave.kernels.lattice_counts import both_strands, expected_counts
 
 
-class Spectrum(Kernel):
+class Spectrum(Grams):
     """Shared k-mers of two sequences, counted wherever they stand; sequences may differ in length.
 
-    A k-mer that contains a masked letter is not counted.
+    A k-mer that contains a masked letter is not counted.  Of lattices, expected counts are compared.
 
     Parameters
     ----------
@@ -44,7 +46,11 @@ class Spectrum(Kernel):
     >>> table = Spectrum(2).features(X)
     >>> table.shape, table[[0]].data, Spectrum(2).names(table[[0]].indices)
     ((2, 16), array([2., 1.]), ['AC', 'CA'])
+    >>> Spectrum(2, cumulative=True).names([3, 4, 19])
+    ['T', 'AA', 'TT']
     """
+
+    length_name = "k"
 
     def __init__(
         self,
@@ -68,71 +74,39 @@ class Spectrum(Kernel):
         >>> Spectrum(3).length_weights(), Spectrum(3, cumulative=True).length_weights()
         (array([0., 0., 1.]), array([1., 1., 1.]))
         """
-        check_count(self, "k", self.k)
+        k, name = self.longest, type(self).__name__
         if self.weights is None:
-            return np.ones(self.k) if self.cumulative else np.append(np.zeros(self.k - 1), 1.0)
+            return np.ones(k) if self.cumulative else np.append(np.zeros(k - 1), 1.0)
         if not self.cumulative:
-            raise ValueError("weights of Spectrum are for k-mers of several lengths; they need cumulative=True.")
+            raise ValueError(f"weights of {name} are for strings of several lengths; they need cumulative=True.")
         weights = np.asarray(self.weights, float)
-        if weights.shape != (self.k,) or not np.isfinite(weights).all() or (weights < 0).any():
+        if weights.shape != (k,) or not np.isfinite(weights).all() or (weights < 0).any():
             raise ValueError(
-                f"weights={self.weights!r} of Spectrum must be {self.k} non-negative numbers, one for each length."
+                f"weights={self.weights!r} of {name} must be {k} non-negative numbers, one for each length."
             )
         return weights
 
     def prepare(self, X: Any) -> Counts:
-        """Return the k-mers of each sequence with the values of their features."""
+        """Return the k-mers of each row with the values of their features."""
         weights = self.length_weights()
-        check_sequences(self, X)
+        check_strings(self, X)
         turn = partners(self, X.alphabet, self.reverse_complement)
         sizes = np.flatnonzero(weights) + 1
-        scales = np.sqrt(weights[sizes - 1])
-        starts = self._starts(X.alphabet)
-        binary = bool(self.binary)
-        if starts[-1] > LARGEST and sizes.size:
-            return count_long_kmers(X, sizes, scales, turn, X.alphabet.size + 1, 1, binary)
-        firsts = np.array([starts[size - 1] for size in sizes], np.int64)
-        return count_kmers(X, sizes, scales, firsts, starts[-1], turn, X.alphabet.size, binary)
+        numbering = self.numbering(X.alphabet)
+        if isinstance(X, Lattices):
+            return self._expected(X, np.sqrt(weights[: sizes.max(initial=0)]), turn)
+        scales, binary = np.sqrt(weights[sizes - 1]), bool(self.binary)
+        if numbering.columns is None and sizes.size:
+            return count_long_kmers(X, sizes, scales, turn, numbering.base, numbering.raised, binary)
+        firsts = numbering.firsts[sizes - 1]
+        return count_kmers(X, sizes, scales, firsts, numbering.columns or 0, turn, X.alphabet.size, binary)
 
-    def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
-        """Return the inner products of the features."""
-        return A.gram(B, dtype)
-
-    def diagonal(self, A: Any) -> Array:
-        """Return the sums of the squared features."""
-        return A.diagonal()
-
-    def features(self, X: Any) -> Any:
-        """Return how often each k-mer occurs, times the root of its weight, CSR (n, number of k-mers)."""
-        check_count(self, "k", self.k)
-        check_sequences(self, X)
-        columns = self._starts(X.alphabet)[-1]
-        check_columns(self, columns, X.alphabet)
-        counts = self.prepare(X)
-        return as_csr(counts.codes[:, 0], counts.values, counts.bounds, columns)
-
-    def names(self, columns: Array, alphabet: str | Alphabet = "dna") -> list[str]:
-        """Return the k-mers that feature columns count.
-
-        Examples
-        --------
-        >>> Spectrum(2, cumulative=True).names([3, 4, 19])
-        ['T', 'AA', 'TT']
-        """
-        check_count(self, "k", self.k)
-        alphabet = as_alphabet(alphabet)
-        starts = self._starts(alphabet)
-        names = []
-        for column in check_known(self, columns, starts[-1], alphabet).tolist():
-            length = self.k
-            while starts[length - 1] > column:
-                length -= 1
-            names.append(name(column - starts[length - 1], length, alphabet))
-        return names
-
-    def _starts(self, alphabet: Alphabet) -> list[int]:
-        """Return the first column of each length 1..k and, last, the number of columns."""
-        starts = [0]
-        for length in range(1, self.k + 1):
-            starts.append(starts[-1] + (alphabet.size**length if self.cumulative or length == self.k else 0))
-        return starts
+    def _expected(self, X: Lattices, scales: Array, turn: Array) -> Counts:
+        if self.binary:
+            raise ValueError(
+                f"binary=True of {type(self).__name__} asks whether a row has a string, but a lattice has many rows, "
+                "with and without it; use binary=False, or the best path of each, lattices.one_best()."
+            )
+        numbering = self.numbering(X.alphabet)
+        counts = expected_counts(X, numbering, scales)
+        return both_strands(counts, numbering, turn) if turn.size else counts
