@@ -27,7 +27,8 @@ from kernelweave.kernels.near import NearKmers, kmer_starts, longest_row, place_
 class GappedKmer(NearKmers):
     """Shared gapped k-mers of two sequences: k letters within a window of l, counted wherever they stand.
 
-    ``GappedKmer(l, l)`` is ``Spectrum(l)``.  A window that contains a masked letter is not counted.
+    ``GappedKmer(l, l)`` is ``Spectrum(l)``.  A window that contains a masked letter is not counted.  Of lattices,
+    expected counts are compared.
 
     Parameters
     ----------

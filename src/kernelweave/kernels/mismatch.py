@@ -22,13 +22,16 @@ from kernelweave.kernels.base import Array
 from kernelweave.kernels.checks import check_count
 from kernelweave.kernels.columns import as_alphabet, check_known, name
 from kernelweave.kernels.counting import emit
+from kernelweave.kernels.counts import Counts
 from kernelweave.kernels.near import NearKmers, kmer_starts, longest_row, place_values
+from kernelweave.kernels.numbering import Numbering
 
 
 class Mismatch(NearKmers):
     """Shared k-mers of two sequences, counted wherever they stand and with up to m letters different.
 
-    ``Mismatch(k, 0)`` is ``Spectrum(k)``.  A k-mer that contains a masked letter is not counted.
+    ``Mismatch(k, 0)`` is ``Spectrum(k)``.  A k-mer that contains a masked letter is not counted.  Of lattices, expected
+    counts are compared.
 
     Parameters
     ----------
@@ -91,6 +94,16 @@ class Mismatch(NearKmers):
     def arguments(self, size: int) -> tuple[Any, ...]:
         """Return the loop over neighbours, k, m and how many neighbours a k-mer has."""
         return _count_near, int(self.k), int(self.m), self.coefficients(size)[0]
+
+    def counts(self, X: Any) -> Counts:
+        """Return how many k-mers of each row are near each k-mer, by code."""
+        return self._listed(X)
+
+    def spelled(self, codes: Array, alphabet: str | Alphabet) -> Array:
+        """Return the letters of the k-mers that codes (m, 1) or columns (m,) name, (m, k) int32."""
+        self.check()
+        numbering = Numbering.of(as_alphabet(alphabet).size, int(self.k), cumulative=False)
+        return numbering.spelled(np.asarray(codes).reshape(-1, 1))
 
     def names(self, columns: Array, alphabet: str | Alphabet = "dna") -> list[str]:
         """Return the k-mers that feature columns count.

@@ -7,7 +7,7 @@ u is its own), so that, with y~ the other strand of y,
 
     K(x, y) + K(x, y~) - sum over u = u~ of  phi_u(x) phi_u(y).
 
-A kernel with few features takes its Gram matrix from them.
+A kernel with few features takes its Gram matrix from them.  On lattices, each l-mer counts as often as it is expected.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from kernelweave._numba import jit
 from kernelweave.data.alphabet import Alphabet
 from kernelweave.data.sequences import Sequences
 from kernelweave.kernels.base import Array, Kernel
-from kernelweave.kernels.checks import check_sequences
+from kernelweave.kernels.checks import check_strings
 from kernelweave.kernels.columns import LARGEST, as_csr, check_columns, code_type, partners
 from kernelweave.kernels.counting import collect
 from kernelweave.kernels.counts import Counts
 from kernelweave.kernels.hamming import own_sums, pack_lmers, pair_sums
+from kernelweave.kernels.near_lattices import on_strings
 
 FEW_COLUMNS = 4096
 """Up to this many features, a table of them is smaller work than the distances."""
@@ -61,15 +62,15 @@ class NearKmers(Kernel):
     def prepare(self, X: Any) -> Any:
         """Return the packed l-mers of each row, also of the other strand if it counts; or few features."""
         self.check()
-        check_sequences(self, X)
+        check_strings(self, X)
         length, letters = self.window()
         turn = partners(self, X.alphabet, self.reverse_complement)
         if self._few(X.alphabet):
             return self._explicit(X, turn)
-        packed = pack_lmers(X, length)
+        packed = on_strings(X, length, lambda strings: pack_lmers(strings, length))
         if not turn.size:
             return packed
-        turned = pack_lmers(X.reverse_complement(), length)
+        turned = on_strings(X, length, lambda strings: pack_lmers(strings.reverse_complement(), length))
         if letters % 2 and not (turn == np.arange(len(turn))).any():
             return packed, turned  # no feature is its own reverse complement
         if self.width(X.alphabet.size) > LARGEST:
@@ -105,18 +106,24 @@ class NearKmers(Kernel):
 
     def features(self, X: Any) -> Any:
         """Return how many l-mers of each row count for each feature, CSR (n, number of features)."""
+        counts = self._listed(X)
+        return as_csr(counts.codes[:, 0], counts.values, counts.bounds, self.width(X.alphabet.size))
+
+    def _listed(self, X: Any) -> Counts:
+        """Return the features of each row, or raise where they cannot be numbered or are too many."""
         self.check()
-        check_sequences(self, X)
-        columns = self.width(X.alphabet.size)
-        check_columns(self, columns, X.alphabet)
-        counts = self._explicit(X, partners(self, X.alphabet, self.reverse_complement))
-        return as_csr(counts.codes[:, 0], counts.values, counts.bounds, columns)
+        check_strings(self, X)
+        check_columns(self, self.width(X.alphabet.size), X.alphabet)
+        return self._explicit(X, partners(self, X.alphabet, self.reverse_complement))
 
     def _few(self, alphabet: Alphabet) -> bool:
         return self.width(alphabet.size) <= FEW_COLUMNS
 
-    def _explicit(self, X: Sequences, turn: Array, own: bool = False) -> Counts:
+    def _explicit(self, X: Any, turn: Array, own: bool = False) -> Counts:
         """Return the features of each row; `own` keeps those alone that are their own reverse complement."""
+        return on_strings(X, self.window()[0], lambda strings: self._explicit_strings(strings, turn, own))
+
+    def _explicit_strings(self, X: Sequences, turn: Array, own: bool) -> Counts:
         near = self.coefficients(X.alphabet.size)[0]
         if near > MOST_NEAR:
             raise ValueError(
