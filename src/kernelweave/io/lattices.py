@@ -1,0 +1,261 @@
+"""One door for lattice files: OpenFst and AT&T text, PLF, Kaldi text, HTK SLF."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from kernelweave.data.alphabet import Alphabet
+from kernelweave.data.atomic import PathLike
+from kernelweave.data.lattice_build import Table
+from kernelweave.data.lattices import EPSILON, Lattices
+from kernelweave.data.letters import check_unknown
+from kernelweave.data.rows import IDS, offsets_of
+from kernelweave.io import kaldi, openfst, plf, slf
+from kernelweave.io.blocks import Symbols
+from kernelweave.io.dataset import Dataset, check_options, parse_labels
+from kernelweave.io.machines import MAX_SCORE, Machine, build, shown
+from kernelweave.io.source import head
+
+Paths = PathLike | Sequence[PathLike]
+
+
+@dataclass(frozen=True)
+class LatticeFormat:
+    """A format of lattice files: how it is told, read and written."""
+
+    sniff: Callable[[bytes], bool]
+    read: Callable[..., list[Machine]]
+    write: Callable[..., None] | None
+    suffixes: tuple[str, ...]
+
+
+LATTICE_FORMATS = {
+    "plf": LatticeFormat(plf.sniff, plf.read, plf.write, plf.SUFFIXES),
+    "slf": LatticeFormat(slf.sniff, slf.read, None, slf.SUFFIXES),
+    "kaldi": LatticeFormat(kaldi.sniff, kaldi.read, None, kaldi.SUFFIXES),
+    "openfst": LatticeFormat(openfst.sniff, openfst.read, openfst.write, openfst.SUFFIXES),
+}
+"""Formats by name, in the order in which their content is looked for."""
+
+NUMBERS = ("acoustic_scale", "lm_scale", "word_penalty")
+
+
+def read_lattices(
+    path: Paths,
+    format: str = "auto",
+    alphabet: str | Alphabet | None = None,
+    symbols: Symbols | None = None,
+    normalize: bool = False,
+    scale: float = 1.0,
+    **options: Any,
+) -> Lattices:
+    """Read lattices: distributions over strings as recognisers, taggers and translators write them.
+
+    Parameters
+    ----------
+    path : a file, plain or gzip, or a list of files whose lattices follow one another
+    format : "openfst" (and AT&T text), "plf", "kaldi" or "slf"; "auto" looks at the content
+    alphabet : an Alphabet (that of the training set, say) or the name of one; None to learn the words
+    symbols : symbol table where labels are numbers: a file of words and numbers, number -> word, or a list of words
+    normalize : whether each lattice becomes the posterior distribution of its strings, with total weight one.  Without
+        it a weight is exp(score) as it stands in the file; scores too large or small for that are errors
+    scale : what all scores are multiplied by; below one flattens a distribution
+    options : unknown="error" or "mask" for words that the alphabet lacks, duplicates="error" or "allow" for keys, and
+        those of the format: epsilon (words that stand for nothing), side and kind (OpenFst), acoustic_scale and
+        lm_scale (Kaldi, SLF), word_penalty (SLF)
+
+    Returns
+    -------
+    Lattices whose `ids` are the keys of the file
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "two.fst.txt"
+    >>> _ = path.write_text("u1\\n0 1 yes 0.2\\n0 1 yeah 1.7\\n1\\n\\nu2\\n0 1 no 0\\n1\\n")
+    >>> X = read_lattices(path, normalize=True)
+    >>> X, X.ids.tolist(), X.weights.round(2).tolist()
+    (<2 lattices, words, 1 to 2 arcs>, ['u1', 'u2'], [0.18, 0.82, 1.0])
+    """
+    return read_lattice_rows(path, format, alphabet, symbols, normalize, scale, **options).X
+
+
+def read_lattice_rows(
+    path: Paths,
+    format: str = "auto",
+    alphabet: str | Alphabet | None = None,
+    symbols: Symbols | None = None,
+    normalize: bool = False,
+    scale: float = 1.0,
+    unknown: str = "error",
+    duplicates: str = "error",
+    **options: Any,
+) -> Dataset:
+    """Read lattices as `read_lattices` does, and the labels of formats that have them (tables of PLF).
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "one.plf.tsv"
+    >>> _ = path.write_text("-1\\t((('yes', 0, 1),),)\\tu1\\n")
+    >>> data = read_lattice_rows(path)
+    >>> data.X[0], data.y.tolist(), data.ids.tolist(), data.format
+    ('yes', [-1], ['u1'], 'plf')
+    """
+    check_unknown(unknown)
+    check_options(duplicates=(duplicates, ("error", "allow")))
+    if not 0 < scale <= MAX_SCORE:
+        raise ValueError(f"scale={scale!r} is not a positive number.")
+    paths = [path] if isinstance(path, str | os.PathLike) else list(path)
+    if not paths:
+        raise ValueError("No file to read lattices from: the list is empty.")
+    machines: list[Machine] = []
+    for one in paths:
+        name = sniff_lattices(one) if format == "auto" else format
+        machines += _read(one, name, symbols=symbols, **options)
+    chosen = Alphabet.named(alphabet) if isinstance(alphabet, str) and alphabet != "words" else alphabet
+    letters = _letters(paths, machines, chosen if isinstance(chosen, Alphabet) else None, unknown)
+    ids = _ids(machines, duplicates)
+    X = Lattices.from_table(*_table(machines, letters, normalize, scale), letters, ids)
+    return Dataset(X, _labels(machines), ids, name)
+
+
+def write_lattices(path: PathLike, X: Lattices, y: Any = None, format: str | None = None, ids: Any = None) -> None:
+    """Write lattices in a format named, or told by the suffix of the file: OpenFst text or PLF; .gz compresses.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from kernelweave.data.lattices import Lattices
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "one.plf"
+    >>> write_lattices(path, Lattices.from_arcs([([(0, 1, "yes", 1.0)], [1])]))
+    >>> path.read_text()
+    "((('yes',0.0,1),),)\\n"
+    """
+    if format is None:
+        text = str(path).lower().removesuffix(".gz")
+        written = {name: known for name, known in LATTICE_FORMATS.items() if known.write is not None}
+        fitting = [name for name, known in written.items() if text.endswith(known.suffixes)]
+        if not fitting:
+            suffixes = " ".join(suffix for known in written.values() for suffix in known.suffixes)
+            raise ValueError(f"{path} does not tell a format for lattices; known suffixes are {suffixes}.")
+        format = fitting[0]
+    writer = _format(format).write
+    if writer is None:
+        raise ValueError(f"The format {format} can be read but not written.")
+    writer(path, X, y, ids)
+
+
+def sniff_lattices(path: PathLike) -> str:
+    """Return the name of the lattice format of a file, by its content first and its suffix second."""
+    start = head(path)
+    if b"\0" not in start:
+        for name, known in LATTICE_FORMATS.items():
+            if known.sniff(start):
+                return name
+        text = str(path).lower().removesuffix(".gz")
+        for name, known in LATTICE_FORMATS.items():
+            if text.endswith(known.suffixes):
+                return name
+    raise ValueError(f"{path} holds no lattices of a known format; known are {', '.join(LATTICE_FORMATS)}.")
+
+
+def _format(name: str) -> LatticeFormat:
+    if name not in LATTICE_FORMATS:
+        raise ValueError(f"There is no lattice format {name!r}; known are {', '.join(LATTICE_FORMATS)}.")
+    return LATTICE_FORMATS[name]
+
+
+def _read(path: PathLike, name: str, **options: Any) -> list[Machine]:
+    """Read one file with those options that are given; one that the format lacks is an error."""
+    reader = _format(name).read
+    given = {key: value for key, value in options.items() if value is not None}
+    known = [key for key in inspect.signature(reader).parameters if key != "path"]
+    for key, value in given.items():
+        if key not in known:
+            raise ValueError(f"{path} is read as {name}, which has no option {key!r}; it has {', '.join(known)}.")
+        if key in NUMBERS and not (isinstance(value, float | int) and abs(value) <= MAX_SCORE):
+            raise ValueError(f"{key}={value!r} is not a finite number.")
+    return reader(path, **given)
+
+
+def _letters(paths: list[PathLike], machines: list[Machine], alphabet: Alphabet | None, unknown: str) -> Alphabet:
+    """Return the alphabet; raise at the first word that can be no letter, or that the alphabet lacks."""
+    words = {word for machine in machines for word in machine.words if word}
+    bad = {word: "has a blank or half a character" for word in words if word.split() != [word] or _is_torn(word)}
+    if alphabet is not None and unknown == "error":
+        lacking = {word for word in words if _code(alphabet, word) == alphabet.size}
+        bad |= dict.fromkeys(lacking - bad.keys(), f"is unknown; {alphabet.expected}")
+    if bad:
+        machine, arc = next((m, arc) for m in machines for arc, word in enumerate(m.words) if word in bad)
+        word = machine.words[arc]
+        raise machine.fault(machine.lines[arc], f"the word {shown(word)} {bad[word]}")
+    if alphabet is None and not words:
+        raise ValueError(f"{paths[0]} holds no words from which to learn an alphabet; name one.")
+    return Alphabet.words(sorted(words)) if alphabet is None else alphabet
+
+
+def _code(alphabet: Alphabet, word: str) -> int:
+    """Return the code of a word; `alphabet.size` stands for one that the alphabet lacks, -1 for none."""
+    if not word:
+        return EPSILON
+    codes = alphabet.encode([word], unknown="mask")
+    return int(codes[0]) if codes.size == 1 and codes[0] < alphabet.size else alphabet.size
+
+
+def _table(machines: list[Machine], alphabet: Alphabet, normalize: bool, scale: float) -> Table:
+    """Return the arrays of `Lattices`, arcs and states in the order of the file."""
+    built = [build(machine, normalize, scale) for machine in machines]
+    words = [word for one in built for word in one.words]
+    codes = {word: _code(alphabet, word) for word in set(words)}
+    arcs = offsets_of(np.array([len(one.sources) for one in built]))
+    states = offsets_of(np.array([one.n_states for one in built]))
+    finals = np.zeros(states[-1])
+    for first, one in zip(states.tolist(), built):
+        for state, weight in one.finals.items():
+            finals[first + state] = weight
+    source = np.fromiter(chain.from_iterable(one.sources for one in built), np.int32, arcs[-1])
+    target = np.fromiter(chain.from_iterable(one.targets for one in built), np.int32, arcs[-1])
+    labels = np.fromiter(map(codes.__getitem__, words), np.int32, arcs[-1])
+    weights = np.fromiter(chain.from_iterable(one.weights for one in built), np.float64, arcs[-1])
+    return Table(source, target, labels, weights, arcs, finals, states)
+
+
+def _is_torn(word: str) -> bool:
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _ids(machines: list[Machine], duplicates: str) -> np.ndarray | None:
+    """Return the keys, None where no machine has one."""
+    keys = [machine.key for machine in machines]
+    if not any(keys):
+        return None
+    names = [f"row{i}" if key is None else key for i, key in enumerate(keys)]
+    first: dict[str, Machine] = {}
+    for name, machine in zip(names, machines):
+        if first.setdefault(name, machine) is not machine and duplicates == "error":
+            reason = f"the key {shown(name)} was already used on line {first[name].line} of {first[name].path}"
+            raise machine.fault(machine.line, f"{reason}; duplicates='allow' keeps both")
+    return np.array(names, dtype=IDS)
+
+
+def _labels(machines: list[Machine]) -> np.ndarray | None:
+    """Return the labels, None where no machine has one."""
+    texts = [machine.label for machine in machines]
+    if None in texts:
+        without = next(machine for machine in machines if machine.label is None)
+        if any(texts):
+            raise without.fault(without.line, "it has no label, but lattices of other files have one")
+        return None
+    return parse_labels([text for text in texts if text is not None])
