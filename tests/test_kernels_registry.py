@@ -5,10 +5,12 @@ import pytest
 
 from kernelweave.kernels import (
     RBF,
+    GappyNGram,
     Identity,
     Kernel,
     Laplacian,
     Linear,
+    NGram,
     On,
     Polynomial,
     Precomputed,
@@ -39,6 +41,10 @@ from kernelweave.kernels.registry import KERNELS, SPOKEN
         ("spectrum:6", Spectrum(6)),
         ("spectrum:6,cumulative=true", Spectrum(6, cumulative=True)),
         ("wd:20", WeightedDegree(20)),
+        ("ngram:5", NGram(5)),
+        ("ngram:4,cumulative=true", NGram(4, cumulative=True)),
+        ("gappy:3:0.5", GappyNGram(3, 0.5)),
+        ("gappy: 3 : 0.25 : max_gap=2", GappyNGram(3, 0.25, max_gap=2)),
         ("laplacian:1e-2", Laplacian(0.01)),
         ("sigmoid", Sigmoid()),
         ("identity", Identity()),

@@ -9,6 +9,7 @@ import math
 from operator import mul
 from typing import Any
 
+from oracles import rational
 from oracles.strings import shared
 
 
@@ -89,6 +90,8 @@ TWINS = {
     "Mismatch": lambda k, x, y, i, j: shared(k, x, y),
     "GappedKmer": lambda k, x, y, i, j: shared(k, x, y),
     "WeightedDegree": weighted_degree,
+    "NGram": lambda k, x, y, i, j: rational.shared(k, x, y),
+    "GappyNGram": lambda k, x, y, i, j: rational.shared(k, x, y),
     "On": on,
     "Sum": lambda k, x, y, i, j: math.fsum(value(part, x, y, i, j) for part in k.kernels),
     "Product": lambda k, x, y, i, j: math.prod(value(part, x, y, i, j) for part in k.kernels),

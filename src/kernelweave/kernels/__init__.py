@@ -3,8 +3,10 @@
 from kernelweave.kernels.base import Elementwise, FeatureMap, Kernel
 from kernelweave.kernels.compose import Cosine, On, Product, Scaled, Sum, per_feature
 from kernelweave.kernels.gapped import GappedKmer
+from kernelweave.kernels.gappy import GappyNGram
 from kernelweave.kernels.identity import Identity
 from kernelweave.kernels.mismatch import Mismatch
+from kernelweave.kernels.ngram import NGram
 from kernelweave.kernels.precomputed import Precomputed
 from kernelweave.kernels.reference import reference
 from kernelweave.kernels.registry import build, describe, parse
@@ -19,11 +21,13 @@ __all__ = [
     "Elementwise",
     "FeatureMap",
     "GappedKmer",
+    "GappyNGram",
     "Identity",
     "Kernel",
     "Laplacian",
     "Linear",
     "Mismatch",
+    "NGram",
     "On",
     "Polynomial",
     "Precomputed",

@@ -13,8 +13,10 @@ import numpy as np
 from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.compose import Cosine, On, Product, Scaled, Sum
 from kernelweave.kernels.gapped import GappedKmer
+from kernelweave.kernels.gappy import GappyNGram
 from kernelweave.kernels.identity import Identity
 from kernelweave.kernels.mismatch import Mismatch
+from kernelweave.kernels.ngram import NGram
 from kernelweave.kernels.precomputed import Precomputed
 from kernelweave.kernels.spectrum import Spectrum
 from kernelweave.kernels.vector import RBF, Laplacian, Linear, Polynomial, Sigmoid
@@ -24,7 +26,7 @@ KERNELS: dict[str, type[Kernel]] = {
     cls.__name__: cls
     for cls in (
         Linear, Polynomial, RBF, Laplacian, Sigmoid, Identity, Precomputed,
-        Spectrum, Mismatch, GappedKmer, WeightedDegree,
+        Spectrum, Mismatch, GappedKmer, WeightedDegree, NGram, GappyNGram,
         On, Sum, Product, Scaled, Cosine,
     )
 }  # fmt: skip
@@ -42,6 +44,8 @@ SPOKEN: dict[str, type[Kernel]] = {
     "mismatch": Mismatch,
     "gkm": GappedKmer,
     "wd": WeightedDegree,
+    "ngram": NGram,
+    "gappy": GappyNGram,
 }
 """Short names, as typed by users."""
 
@@ -56,13 +60,15 @@ def parse(spec: str) -> Kernel:
 
     Parameters
     ----------
-    spec : a name, then optionally a colon and parameters separated by commas, by position or as name=value; or a
-        kernel as it prints, such as "WeightedDegree(20)"
+    spec : a name, then optionally a colon and parameters separated by commas or colons, by position or as name=value;
+        or a kernel as it prints, such as "WeightedDegree(20)"
 
     Examples
     --------
     >>> parse("rbf:width=2"), parse("poly:3"), parse("spectrum:6,cumulative=true")
     (RBF(width=2), Polynomial(), Spectrum(6, cumulative=True))
+    >>> parse("ngram:5"), parse("gappy:3:0.25")
+    (NGram(5), GappyNGram(3, decay=0.25))
     """
     if spec.strip().endswith(")"):
         return _parse_call(spec.strip())
@@ -72,7 +78,7 @@ def parse(spec: str) -> Kernel:
         raise ValueError(f"There is no kernel {name.strip()!r}; known ones are {', '.join(SPOKEN)}.")
     known = cls._names()
     params: dict[str, Any] = {}
-    for place, text in enumerate(rest.split(",") if rest.strip() else []):
+    for place, text in enumerate(rest.replace(":", ",").split(",") if rest.strip() else []):
         key, equals, value = (part.strip() for part in text.partition("="))
         if not equals:
             key, value = (known[place] if place < len(known) else ""), key
