@@ -5,8 +5,8 @@ A machine is (arcs, finals): arcs of (source, target, input, output, weight) wit
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from itertools import combinations, pairwise, product
 
 Arc = tuple[int, int, str, str, float]
@@ -46,9 +46,9 @@ def composed(first: Machine, second: Machine, longest: int) -> dict[tuple[str, s
     return dict(table)
 
 
-def ngrams(x: str, n: int) -> dict[str, float]:
+def ngrams(x: str, n: int) -> dict[str, int]:
     """Count the n-grams of a string."""
-    return gappy(x, n, 0.0)
+    return dict(Counter(x[i : i + n] for i in range(len(x) - n + 1)))
 
 
 def gappy(x: str, n: int, decay: float, max_gap: int | None = None) -> dict[str, float]:
@@ -75,6 +75,6 @@ def mismatches(x: str, letters: str, k: int, m: int) -> dict[str, float]:
     return dict(table)
 
 
-def inner(phi: dict[str, float], psi: dict[str, float]) -> float:
+def inner(phi: Mapping[str, float], psi: Mapping[str, float]) -> float:
     """Return the inner product of two tables of features."""
     return sum(value * psi.get(z, 0.0) for z, value in phi.items())

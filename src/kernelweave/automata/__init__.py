@@ -17,6 +17,7 @@ from kernelweave.automata.operations import (
     union,
 )
 from kernelweave.automata.pack import AcceptorTable, pack
+from kernelweave.automata.text import from_text, to_text
 from kernelweave.automata.weight import string_weight, total_weight
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "concatenate",
     "connect",
     "from_lattice",
+    "from_text",
     "gappy_ngram_counter",
     "intersection_pairs",
     "intersection_total",
@@ -42,6 +44,7 @@ __all__ = [
     "scale",
     "string_weight",
     "to_lattices",
+    "to_text",
     "topological_sort",
     "total_weight",
     "union",

@@ -33,7 +33,7 @@ def as_alphabet(alphabet: Any) -> Alphabet | None:
 def machine(cls: type[Transducer], arcs: Any, finals: Any, alphabet: Any, n_states: int | None) -> Transducer:
     """Return a checked machine from arcs in any order; `Transducer.from_arcs` tells the parameters."""
     chosen = as_alphabet(alphabet)
-    codes = _letter_codes(chosen)
+    codes = letter_codes(chosen)
     rows = [_arc(number, arc, codes, chosen) for number, arc in enumerate(arcs)]
     ends = dict(_finals(finals))
     highest = max([0, *ends, *(max(row[:2]) for row in rows)])
@@ -44,14 +44,13 @@ def machine(cls: type[Transducer], arcs: Any, finals: Any, alphabet: Any, n_stat
     for state, weight in ends.items():
         weights[state] = weight
     table = np.array([row[:4] for row in rows], np.int64).reshape(-1, 4).T
-    same = bool(np.array_equal(table[2], table[3]))
-    first = table[2]
-    return sorted_by_source(
-        table[0], table[1], first, first if same else table[3], np.array([row[4] for row in rows]), weights, chosen
-    )
+    source, target, inputs, outputs = table
+    outputs = inputs if np.array_equal(inputs, outputs) else outputs
+    return sorted_by_source(source, target, inputs, outputs, np.array([row[4] for row in rows]), weights, chosen)
 
 
-def _letter_codes(alphabet: Alphabet | None) -> dict[str, int]:
+def letter_codes(alphabet: Alphabet | None) -> dict[str, int]:
+    """Return the code of each letter, in upper and lower case where that makes no difference."""
     if alphabet is None:
         return {}
     codes = {letter: code for code, letter in enumerate(alphabet.letters)}
