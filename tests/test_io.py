@@ -166,6 +166,10 @@ CONTENT = {
     "libsvm": "# made by hand\n+1 1:0.5 7:1e-3\n-1 2:3 # note\n",
     "labelled": "1\tACGT\ta\n-1\tTTTT\tb\n",
     "table": "a,b,label\n1,2,3\n",
+    "plf": "-1\t((('yes', 0, 1),),)\tu1\n",
+    "slf": "VERSION=1.0\nN=2 L=1\nI=0\nI=1\nJ=0 S=0 E=1 W=yes a=-1 l=-1\n",
+    "kaldi": "u1\n0 1 yes 0.5,1.5,\n1\n",
+    "openfst": "u1\n0 1 yes 0.5\n1\n",
 }
 
 
@@ -184,7 +188,15 @@ def test_content_tells_the_format(tmp_path: Path, name: str) -> None:
 
 
 def test_every_format_is_sniffed() -> None:
-    assert set(CONTENT) | {"npz", "sequences"} == set(FORMATS)
+    assert set(CONTENT) | {"npz", "sequences", "lattices"} == set(FORMATS)
+
+
+def test_the_arcs_of_a_long_lattice_are_no_table(tmp_path: Path) -> None:
+    arcs = "".join(f"{i}\t{i + 1}\t7\t0.5\n" for i in range(30))
+    (tmp_path / "long.fst.txt").write_text(arcs + "30\n")
+    (tmp_path / "long.txt").write_text(arcs)
+    assert [sniff(tmp_path / name) for name in ("long.fst.txt", "long.txt")] == ["openfst", "table"]
+    assert read(tmp_path / "long.fst.txt").X[0] == " ".join("7" * 30)
 
 
 def test_suffix_tells_when_content_does_not(tmp_path: Path) -> None:

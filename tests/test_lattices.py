@@ -153,6 +153,8 @@ def test_small_cases() -> None:
     by_code = Lattices.from_arcs([([(0, 1, 2, 1.0), (0, 1, np.int64(EPSILON), 1.0)], [1])], ABC)
     assert by_code.labels.tolist() == [EPSILON, 2]
     assert Lattices.from_arcs([([(0, 1, "A", 1.0)], [1])], "dna").alphabet.name == "dna"
+    numpy_words = Lattices.from_arcs([([(0, 1, np.str_("a"), 1.0)], [1])]).alphabet.letters
+    assert [type(word) for word in numpy_words] == [str]
 
 
 def arc(*parts: Any, finals: Any = (1,), **options: Any) -> Lattices:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from kernelweave.estimators.scanning import scan
     from kernelweave.io import read, read_fasta
+    from kernelweave.io.lattices import read_lattices
     from kernelweave.kernels import (
         RBF,
         GappedKmer,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 _ROOMS = {
     "data": ("Alphabet", "Lattices", "Sequences", "Views"),
     "io": ("read", "read_fasta"),
+    "io.lattices": ("read_lattices",),
     "kernels": (
         "GappedKmer",
         "GappyNGram",
@@ -93,6 +95,7 @@ __all__ = [  # noqa: RUF022 - in the order of use: data, kernels, estimators, fi
     "datasets",
     "read",
     "read_fasta",
+    "read_lattices",
     "Identity",
     "Laplacian",
     "Linear",

@@ -90,6 +90,7 @@ def sentence(error: Exception) -> str:
     if not isinstance(error, ValueError | TypeError | OSError | ImportError):
         text = f"unexpected {type(error).__name__}: {text} (--debug shows where)"
     text = re.sub(r"\b(unknown|duplicates|normalize)='(\w+)'", r"--\1 \2", text)
+    text = text.replace("normalize=True turns", "leaving out --raw-weights turns")
     return re.sub(r"\bformat=(?=\W)", "--format", text)
 
 

@@ -39,6 +39,9 @@ def evaluate(
     alphabet: o.Alphabet = None,
     unknown: o.Unknown = None,
     duplicates: o.Duplicates = None,
+    symbols: o.Symbols = None,
+    scale: o.Scale = None,
+    raw_weights: o.RawWeights = False,
     json: o.Json = False,
     quiet: o.Quiet = False,
     debug: o.Debug = False,
@@ -68,7 +71,8 @@ def evaluate(
         check_writable(plot)
     if precision is not None:
         _check_two(fitted, "--precision needs")
-    reading = o.Reading(format, alphabet, unknown, duplicates, label, id, text, labels, negative)
+    common = format, alphabet, unknown, duplicates, label, id, text, labels, negative
+    reading = o.Reading(*common, symbols, scale, raw_weights)
     rows = read_new(data, fitted, reading)
     y = need_labels(rows, data, label)
     scores = decisions(fitted, rows.X)

@@ -40,13 +40,13 @@ def new_blocks(path: str, model: Any, reading: Reading) -> Iterator[tuple[list[s
 def stream_options(path: str, model: Any, reading: Reading) -> dict[str, Any] | None:
     """Return how to read a file in blocks, or None if it has to be read whole."""
     from kernelweave.cli.rows import _usual, last_step
-    from kernelweave.data import Sequences
+    from kernelweave.data.views import Strings
     from kernelweave.io import sniff
     from kernelweave.io.stream import STREAMED
 
     name, core, given = reading.format or sniff(path), last_step(model), reading.given()
     known = {"alphabet", "unknown", "duplicates", *(() if name == "labelled" else ("label",))}
-    if name not in STREAMED or not isinstance(core.reference_, Sequences) or set(given) - known:
+    if name not in STREAMED or not isinstance(core.reference_, Strings) or set(given) - known:
         return None
     usual = {key: value for key, value in _usual(model, core).items() if key in known}
     options = {**usual, **({"label": None} if "label" in usual else {}), **given, "format": name}

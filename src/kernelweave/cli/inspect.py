@@ -143,11 +143,13 @@ def certificate_line(values: dict[str, Any]) -> str:
 
 def _input(core: Any) -> dict[str, Any]:
     """Return what the rows of the model are."""
-    from kernelweave.data import Sequences, Views
+    from kernelweave.data import Lattices, Views
+    from kernelweave.data.views import Strings
 
     rows = core.reference_
-    if isinstance(rows, Sequences):
-        return {"kind": "sequences", "alphabet": rows.alphabet.name, "letters": rows.alphabet.size}
+    if isinstance(rows, Strings):
+        kind = "lattices" if isinstance(rows, Lattices) else "sequences"
+        return {"kind": kind, "alphabet": rows.alphabet.name, "letters": rows.alphabet.size}
     if isinstance(rows, Views):
         return {"kind": "views", "names": list(rows.names)}
     return {"kind": "table", "columns": core.n_features_in_}
@@ -165,6 +167,7 @@ def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
     rows = found["input"]
     what = {
         "sequences": lambda: f"sequences over the {rows['alphabet']} alphabet ({rows['letters']} letters)",
+        "lattices": lambda: f"lattices over the {rows['alphabet']} alphabet ({rows['letters']} letters)",
         "views": lambda: f"views named {', '.join(rows['names'])}",
         "table": lambda: f"tables of {rows['columns']} columns" + (", standardized" if found["standardized"] else ""),
     }[rows["kind"]]()

@@ -13,8 +13,8 @@ def option(panel: str, help: str, *names: str, metavar: str | None = None, **mor
     return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel, show_default=False, **more)
 
 
-DATA, LEARN, SCAN, SHOW = "Reading the data", "Learning", "Scanning", "Output"
-FORMATS = "FASTA/FASTQ, label-TAB-sequence, JSON lines, CSV/TSV, npz or libsvm, plain or gzip"
+DATA, LATTICES, LEARN, SCAN, SHOW = "Reading the data", "Reading lattices", "Learning", "Scanning", "Output"
+FORMATS = "FASTA/FASTQ, label-TAB-sequence, JSON lines, CSV/TSV, npz, libsvm or lattices, plain or gzip"
 
 Rows = Annotated[str, typer.Argument(metavar="DATA", help=f"File of rows: {FORMATS}.", show_default=False)]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model file written by 'train'.", show_default=False)]
@@ -23,9 +23,12 @@ Label = Annotated[
     str | None,
     option(DATA, "The labels: column (name, or number from 0), field, array or FASTA header key.", metavar="NAME"),
 ]
-Labels = Annotated[str | None, option(DATA, "File with the labels: lines of id TAB label.", metavar="FILE")]
+Labels = Annotated[
+    str | None,
+    option(DATA, "File with the labels: lines of id TAB label; of a label alone for rows without ids.", metavar="FILE"),
+]
 Negative = Annotated[
-    str | None, option(DATA, "File with negative sequences (label -1); those of DATA are positive (1).", metavar="FILE")
+    str | None, option(DATA, "File with negative rows (label -1); those of DATA are positive (1).", metavar="FILE")
 ]
 Id = Annotated[str | None, option(DATA, "Column or field with the ids of the rows.", "--id", metavar="NAME")]
 Text = Annotated[str | None, option(DATA, "Field of JSON lines with the text; title,body joins two.", metavar="NAME")]
@@ -33,7 +36,8 @@ Format = Annotated[
     str | None,
     option(
         DATA,
-        "fasta, fastq, labelled, jsonl, table, npz, libsvm or sequences; found by looking at the file.",
+        "fasta, fastq, labelled, jsonl, table, npz, libsvm, plf, openfst, kaldi, slf, sequences or lattices; found by "
+        "looking at the file.",
         metavar="NAME",
     ),
 ]
@@ -45,12 +49,23 @@ Unknown = Annotated[
 Duplicates = Annotated[
     Literal["error", "allow"] | None, option(DATA, "Two rows of one id: error, or allow (both kept).", metavar="HOW")
 ]
+Symbols = Annotated[str | None, option(LATTICES, "Symbol table, where the labels of arcs are numbers.", metavar="FILE")]
+Scale = Annotated[
+    float | None,
+    option(LATTICES, "Multiply all scores by this; below 1 flattens the distributions.", metavar="NUMBER"),
+]
+RawWeights = Annotated[
+    bool,
+    option(
+        LATTICES, "Keep weights as they are; else each lattice becomes the posterior of its strings.", "--raw-weights"
+    ),
+]
 
 Kernel = Annotated[
     list[str] | None,
     option(
         LEARN,
-        "rbf, rbf:0.5, rbf:width=2, poly:3, linear, laplacian, wd:20, spectrum:6, precomputed, ...; "
+        "rbf, rbf:0.5, rbf:width=2, poly:3, linear, laplacian, wd:20, spectrum:6, ngram:5, precomputed, ...; "
         "chosen by the kind of data if not given. Given several times, one weight is learned for each kernel.",
         metavar="KERNEL",
     ),
@@ -152,9 +167,13 @@ class Reading:
     text: str | None = None
     labels: str | None = None
     negative: str | None = None
+    symbols: str | None = None
+    scale: float | None = None
+    raw_weights: bool = False
 
     def given(self) -> dict[str, Any]:
         """Return the options of the reader that were given."""
         text = self.text.split(",") if self.text else None
-        named = {key: getattr(self, key) for key in ("alphabet", "unknown", "duplicates", "label", "id")}
+        names = ("alphabet", "unknown", "duplicates", "label", "id", "symbols", "scale")
+        named = {key: getattr(self, key) for key in names} | {"normalize": False if self.raw_weights else None}
         return {key: value for key, value in {**named, "text": text}.items() if value is not None}

@@ -29,6 +29,9 @@ def predict(
     alphabet: o.Alphabet = None,
     unknown: o.Unknown = None,
     duplicates: o.Duplicates = None,
+    symbols: o.Symbols = None,
+    scale: o.Scale = None,
+    raw_weights: o.RawWeights = False,
     json: o.Json = False,
     quiet: o.Quiet = False,
     debug: o.Debug = False,
@@ -58,7 +61,8 @@ def predict(
     if out is not None:
         check_writable(out)
     fitted = load(model)
-    reading = o.Reading(format, alphabet, unknown, duplicates, label, id, text)
+    common = format, alphabet, unknown, duplicates, label, id, text, None, None
+    reading = o.Reading(*common, symbols, scale, raw_weights)
     names = {"model": model, "data": data, "out": out}
     if scan:
         slide(fitted, names, how, reading, say)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from kernelweave.cli.options import Reading
-from kernelweave.data import Alphabet, Sequences, Views
+from kernelweave.data import Alphabet, Lattices, Sequences, Views
+from kernelweave.data.views import Strings
 from kernelweave.io import FORMATS, Dataset, read, sniff
 from kernelweave.io.dataset import label_text, parse_labels
 from kernelweave.io.source import numbered_lines
@@ -20,28 +20,53 @@ LOOKED_AT = 1000
 
 def read_rows(path: str, reading: Reading) -> Dataset:
     """Read a file and, where the command line names one, the file of its labels or of the negative rows."""
-    return _finite(_with_labels(read(path, reading.format, **reading.given()), path, reading), path)
+    name = reading.format or sniff(path)
+    data = read(path, name, **{**_posterior(name), **_fitting(path, name, reading)})
+    return _finite(_with_labels(data, path, reading), path)
 
 
 def read_new(path: str, model: Any, reading: Reading) -> Dataset:
     """Read rows as the model was trained on: its alphabet, its columns, and what `train` was told about the file."""
     core = last_step(model)
     name = reading.format or sniff(path)
-    known = inspect.signature(FORMATS[name].read).parameters if name in FORMATS else {}
-    if name in FORMATS and FORMATS[name].of_sequences != isinstance(core.reference_, Sequences):
-        kinds = ("sequences", "a table") if FORMATS[name].of_sequences else ("a table", "sequences")
-        raise ValueError(f"{path} holds {kinds[0]}, but the model was trained on {kinds[1]}.")
-    usual = {key: value for key, value in _usual(model, core).items() if key in known}
-    given = reading.given()
+    _check_kind(path, name, core)
+    known = FORMATS[name].options if name in FORMATS else []
+    usual = {key: value for key, value in {**_posterior(name), **_usual(model, core)}.items() if key in known}
+    given = _fitting(path, name, reading)
     try:
         data = _first_that_fits(path, name, [{**usual, **given}, {**_without_label(usual), **given}], core)
-        merged = {key: {**usual, **given}.get(key) for key in ("alphabet", "unknown")}
-        data = _with_labels(data, path, replace(reading, **merged))
+        merged = {**usual, **given}
+        alike: dict[str, Any] = {key: merged.get(key) for key in ("alphabet", "unknown", "scale")}
+        data = _with_labels(data, path, replace(reading, raw_weights=not merged.get("normalize", True), **alike))
     except ValueError:
         _check_alphabet(path, name, core, given)
         raise
     _check_alphabet(path, name, core, given, data)
     return _finite(_columns(data, path, source(model).get("columns")), path)
+
+
+def _check_kind(path: str, name: str, core: Any) -> None:
+    """Raise if a table is given to a model of strings or lattices, or the other way round."""
+    if name not in FORMATS or (FORMATS[name].holds != "table") == isinstance(core.reference_, Strings):
+        return
+    trained = {Sequences: "sequences", Lattices: "lattices"}.get(type(core.reference_), "a table")
+    found = "a table" if FORMATS[name].holds == "table" else FORMATS[name].holds
+    raise ValueError(f"{path} holds {found}, but the model was trained on {trained}.")
+
+
+def _posterior(name: str) -> dict[str, Any]:
+    """Return what commands ask of readers of lattices: the posterior distribution of their strings."""
+    return {"normalize": True} if name in FORMATS and "normalize" in FORMATS[name].options else {}
+
+
+def _fitting(path: str, name: str, reading: Reading) -> dict[str, Any]:
+    """Return the options given for the reader; some are for files of lattices only."""
+    given = reading.given()
+    if name in FORMATS:
+        for key, option in (("symbols", "--symbols"), ("scale", "--scale"), ("normalize", "--raw-weights")):
+            if key in given and key not in FORMATS[name].options:
+                raise ValueError(f"{option} is for files of lattices with such a thing, but {path} is read as {name}.")
+    return given
 
 
 def last_step(model: Any) -> Any:
@@ -63,8 +88,8 @@ def need_labels(data: Dataset, path: str, key: str | None = None) -> np.ndarray:
     ways = "name the column or field with --label"
     if data.format in ("fasta", "fastq"):
         ways = "give the negative sequences with --negative, labels with --labels, or headers with label=VALUE"
-    elif data.format == "sequences":
-        ways = "give them with --labels or the negative sequences with --negative"
+    elif data.format != "jsonl" and FORMATS[data.format].holds != "table":
+        ways = "give them with --labels or the negative rows with --negative"
     raise ValueError(f"{path} has no labels; {ways}.")
 
 
@@ -75,6 +100,9 @@ def describe(X: Any) -> str:
         span = f"{lengths.min()}" if X.is_fixed_length else f"{lengths.min()} to {lengths.max()}"
         unit = "words" if X.alphabet.kind == "words" else "letters"
         return f"{len(X)} sequences of {span} {unit} ({X.alphabet.name})"
+    if isinstance(X, Lattices):
+        low, high = X.arc_counts.min(), X.arc_counts.max()
+        return f"{len(X)} lattices of {low if low == high else f'{low} to {high}'} arcs ({X.alphabet.name})"
     if isinstance(X, Views):
         return f"{len(X)} rows in {len(X.names)} views: {', '.join(X.names)}"
     return f"{X.shape[0]} rows of {X.shape[1]} columns" + (" (sparse)" if hasattr(X, "tocsr") else "")
@@ -87,31 +115,33 @@ def _with_labels(data: Dataset, path: str, reading: Reading) -> Dataset:
         return replace(data, y=_labels_by_id(data, path, reading.labels))
     if not reading.negative:
         return data
-    if not isinstance(data.X, Sequences) or (data.y is not None and reading.label is None):
-        kind = "has labels of its own" if isinstance(data.X, Sequences) else "is a table"
+    if not isinstance(data.X, Strings) or (data.y is not None and reading.label is None):
+        kind = "has labels of its own" if isinstance(data.X, Strings) else "is a table"
         raise ValueError(f"--negative adds sequences to sequences without labels, but {path} {kind}.")
-    other = read(reading.negative, **{key: v for key, v in reading.given().items() if key != "label"})
+    options = {key: v for key, v in reading.given().items() if key != "label"}
+    other = read(reading.negative, **{**_posterior(sniff(reading.negative)), **options})
     X = _joined(data.X, other.X, path, reading.negative)
     y = np.repeat([1, -1], [len(data.X), len(other.X)])
     return replace(data, X=X, y=y, ids=X.ids)
 
 
-def _joined(X: Sequences, other: Any, path: str, negative: str) -> Sequences:
-    if not isinstance(other, Sequences):
-        raise ValueError(f"{path} holds sequences, but {negative} is a table.")
+def _joined(X: Any, other: Any, path: str, negative: str) -> Any:
+    if type(other) is not type(X):
+        names = {Sequences: "sequences", Lattices: "lattices"}
+        raise ValueError(f"{path} holds {names[type(X)]}, but {negative} is {names.get(type(other), 'a table')}.")
     if X.alphabet.kind == "words" and other.alphabet.kind == "words" and X.alphabet != other.alphabet:
-        ids = None if X.ids is None or other.ids is None else [*X.ids, *other.ids]
-        return Sequences.from_strings([*X, *other], "words", ids=ids)
+        both = Alphabet.words(sorted({*X.alphabet.letters, *other.alphabet.letters}))
+        return type(X).concatenate([X.with_alphabet(both), other.with_alphabet(both)])
     if X.alphabet != other.alphabet:
         kinds = f"{path} holds {X.alphabet.name} letters, but {negative} holds {other.alphabet.name} letters"
         raise ValueError(f"{kinds}; if that is a mistake, name the alphabet with --alphabet.")
-    return Sequences.concatenate([X, other])
+    return type(X).concatenate([X, other])
 
 
 def _labels_by_id(data: Dataset, path: str, labels: str) -> np.ndarray:
     """Read lines of id and label, and put the labels in the order of the rows."""
     if data.ids is None:
-        raise ValueError(f"{path} has no ids, so the labels of {labels} cannot be matched to its rows.")
+        return _labels_in_order(data, path, labels)
     found: dict[str, str] = {}
     for number, line in numbered_lines(labels):
         name, tab, label = line.partition("\t" if "\t" in line else ",")
@@ -126,11 +156,23 @@ def _labels_by_id(data: Dataset, path: str, labels: str) -> np.ndarray:
     return parse_labels([found[str(name)] for name in data.ids])
 
 
+def _labels_in_order(data: Dataset, path: str, labels: str) -> np.ndarray:
+    """Read one label a line, for rows without ids."""
+    texts = [line.strip() for _, line in numbered_lines(labels)]
+    n = data.X.shape[0]
+    if len(texts) != n or any("\t" in text for text in texts):
+        raise ValueError(
+            f"{path} has {n} rows without ids, so {labels} must hold a label alone on each of {n} lines; it has "
+            f"{len(texts)} lines."
+        )
+    return parse_labels(texts)
+
+
 def _usual(model: Any, core: Any) -> dict[str, Any]:
     """Return the options that follow from the model, where the command line does not say otherwise."""
     recorded = {key: value for key, value in source(model).items() if key not in ("format", "columns")}
     rows = core.reference_
-    if isinstance(rows, Sequences):
+    if isinstance(rows, Strings):
         recorded["alphabet"] = rows.alphabet
         if rows.alphabet.kind == "words":
             recorded["unknown"] = "mask"
@@ -164,7 +206,7 @@ def _check_alphabet(path: str, name: str, core: Any, given: dict[str, Any], data
     with the letters of DNA, but hardly are.
     """
     rows = core.reference_
-    if not isinstance(rows, Sequences) or "alphabet" in given or not FORMATS[name].of_sequences:
+    if not isinstance(rows, Sequences) or "alphabet" in given or FORMATS[name].holds != "sequences":
         return
     trained = rows.alphabet
     if data is None:

@@ -44,6 +44,9 @@ def train(
     alphabet: o.Alphabet = None,
     unknown: o.Unknown = None,
     duplicates: o.Duplicates = None,
+    symbols: o.Symbols = None,
+    scale: o.Scale = None,
+    raw_weights: o.RawWeights = False,
     json: o.Json = False,
     quiet: o.Quiet = False,
     debug: o.Debug = False,
@@ -51,13 +54,16 @@ def train(
     """Train a model on a file of rows and save it.
 
     \b
-    Lines of label TAB sequence; two FASTA files; tables:
+    Lines of label TAB sequence; two FASTA files; tables; text; lattices:
       kernelweave train sites.tsv --out sites.kw
       kernelweave train sites.fa --negative decoys.fa --out sites.kw
       kernelweave train table.csv --label outcome --standardize -C 10 --out t.kw
       kernelweave train prices.csv --label price --task regress --out prices.kw
       kernelweave train normal.csv --task novelty --nu 0.05 --out normal.kw
       kernelweave train sites.tsv --kernel wd:20 --kernel spectrum:6 --out s.kw
+      kernelweave train news.jsonl --label topic --kernel ngram:5 --out news.kw
+      kernelweave train calls.plf.tsv.gz --kernel ngram:2 --out calls.kw
+      kernelweave train calls.fst.txt.gz --labels calls.tsv --out calls.kw
 
     Ctrl-C ends the training early and saves the best model so far.
     The certificate tells how far, at most, its objective is from the best one possible.
@@ -72,7 +78,8 @@ def train(
     effort = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit, "n_jobs": jobs}
     many = norm is not None or len(kernel or ()) > 1
     model = _estimator(task, many, {**learning, **effort, "norm": norm})
-    reading = o.Reading(format, alphabet, unknown, duplicates, label, id, text, labels, negative)
+    common = format, alphabet, unknown, duplicates, label, id, text, labels, negative
+    reading = o.Reading(*common, symbols, scale, raw_weights)
     asked = [parse(text) for text in kernel or ()]
     rows = read_rows(data, reading)
     _refuse_overwriting(out, [data, labels, negative])
@@ -143,14 +150,15 @@ def _counts_text(y: Any, task: str) -> str:
 
 def _choose_kernel(model: Any, X: Any, asked: list[Any], normalize: str | None, say: Output) -> None:
     """Set the kernel or kernels and their scaling: those asked for, else what suits the data; say which."""
-    from kernelweave.data import Sequences, Views
+    from kernelweave.data import Views
+    from kernelweave.data.views import Strings
     from kernelweave.kernels import RBF, Sum
     from kernelweave.kernels.base import Positional
 
     many = "kernels" in model.get_params(deep=False)
     if asked:
         kernels, why = asked, "as asked"
-    elif isinstance(X, Sequences):
+    elif isinstance(X, Strings):
         kernel, why = _string_kernel(X)
         kernels = [kernel]
     else:
@@ -160,16 +168,21 @@ def _choose_kernel(model: Any, X: Any, asked: list[Any], normalize: str | None, 
         kernels, why = (kernels, f"{why}, on each view") if many else ([Sum(kernels)], f"{why}, added over the views")
     # K-mers with a place give every row of letters the same length: one factor for all keeps them on tries.
     placed = all(isinstance(kernel, Positional) for kernel in kernels)
-    usual = "trace" if placed or (many and not isinstance(X, Sequences)) else "none"
-    scaling = normalize or ("cosine" if isinstance(X, Sequences) and not placed else usual)
+    usual = "trace" if placed or (many and not isinstance(X, Strings)) else "none"
+    scaling = normalize or ("cosine" if isinstance(X, Strings) and not placed else usual)
     model.set_params(**{"kernels": kernels} if many else {"kernel": kernels[0]})
     model.set_params(normalize=None if scaling == "none" else scaling)
     say.note("kernels" if many else "kernel", f"{', '.join(map(repr, kernels))}, {why}; normalized: {scaling}")
 
 
 def _string_kernel(X: Any) -> tuple[Any, str]:
+    from kernelweave.data import Lattices
     from kernelweave.kernels import Spectrum, WeightedDegree
 
+    if isinstance(X, Lattices):
+        from kernelweave.kernels import NGram
+
+        return NGram(2, cumulative=True), "the usual one for lattices (--kernel changes it)"
     letters = X.alphabet.kind == "characters"
     if X.is_fixed_length and letters and X.shape[1]:
         return WeightedDegree(min(20, X.shape[1])), "because all sequences have the same length (--kernel changes it)"
@@ -180,15 +193,16 @@ def _string_kernel(X: Any) -> tuple[Any, str]:
 
 def _with_scaler(model: Any, X: Any, standardize: bool, say: Output) -> Any:
     """Return the model behind a scaler if asked for; else note columns of very different scale."""
-    from kernelweave.data import Sequences, Views
+    from kernelweave.data import Views
+    from kernelweave.data.views import Strings
     from kernelweave.kernels import Precomputed
 
     if not standardize:
-        ratio = 1.0 if isinstance(X, Sequences | Views) or hasattr(X, "tocsr") else _scale_ratio(X)
+        ratio = 1.0 if isinstance(X, Strings | Views) or hasattr(X, "tocsr") else _scale_ratio(X)
         if ratio > UNEVEN and getattr(model, "kernel", None) != Precomputed():
             say.note("note", f"the columns differ in scale by a factor of {ratio:.0f}; --standardize makes them alike")
         return model
-    if isinstance(X, Sequences | Views):
+    if isinstance(X, Strings | Views):
         raise ValueError(f"--standardize is for tables of numbers, but the data are {type(X).__name__}.")
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -216,7 +230,7 @@ def _fit(whole: Any, model: Any, X: Any, y: Any, say: Output) -> tuple[float, li
 
 def _remember(model: Any, rows: Dataset, reading: o.Reading) -> None:
     """Keep how the file was read, so that the other commands read theirs alike."""
-    given = {key: value for key, value in reading.given().items() if key != "alphabet"}
+    given = {key: value for key, value in reading.given().items() if key not in ("alphabet", "symbols")}
     columns = None if rows.feature_names is None else list(rows.feature_names)
     model.source_ = {"format": rows.format, "columns": columns, **given}
 

@@ -185,7 +185,7 @@ def _final_weights(finals: Any) -> dict[int, float]:
 
 def _codes(labels: Sequence[Any], alphabet: Any, unknown: str, offsets: Array) -> tuple[Array, Alphabet]:
     """Return the codes of labels: letters, codes, or None, "" and EPSILON for nothing."""
-    letters = {label for label in labels if isinstance(label, str) and label}
+    letters = {str(label) for label in labels if isinstance(label, str) and label}
     if alphabet is None or alphabet == "words":
         alphabet = Alphabet.words(sorted(letters))
     elif isinstance(alphabet, str):

@@ -315,5 +315,5 @@ def choose_alphabet(alphabet: str | Alphabet, rows: Sequence[Row]) -> Alphabet:
     if alphabet == "auto":
         return Alphabet.infer(row if isinstance(row, str | bytes) else "".join(row) for row in rows)
     if alphabet == "words":
-        return Alphabet.words(sorted({word for row in rows for word in tokens_of(row)}))
+        return Alphabet.words(sorted({str(word) for row in rows for word in tokens_of(row)}))
     return Alphabet.named(alphabet)
