@@ -270,3 +270,13 @@ def test_bad_arguments():
         scale(acceptor("a", "ab"), float("nan"))
     with pytest.raises(ValueError, match="at least one machine"):
         union()
+
+
+def test_a_composition_outgrows_its_first_room():
+    """All pairs of the middle states come from one state: steps, states and arcs need room at once."""
+    n = 60
+    fan = [(0, 1 + k, "a", 1.0) for k in range(n)] + [(1 + k, n + 1, "a", 2.0) for k in range(n)]
+    T = Transducer.from_arcs(fan, [n + 1], "ab")
+    made = compose(T, T)
+    assert (made.n_states, made.n_arcs) == (n * n + 2, 2 * n * n)
+    assert total_weight(made) == (2.0 * n) ** 2

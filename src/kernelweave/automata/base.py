@@ -86,7 +86,9 @@ class Transducer:
     @cached_property
     def starts(self) -> Array:
         """Where the arcs of each state begin, and where the last ones end, (states + 1,) int64."""
-        return np.searchsorted(self.source, np.arange(self.n_states + 1)).astype(np.int64)
+        starts = np.zeros(self.n_states + 1, np.int64)
+        np.cumsum(np.bincount(self.source, minlength=self.n_states), out=starts[1:])
+        return starts
 
     @cached_property
     def is_acceptor(self) -> bool:

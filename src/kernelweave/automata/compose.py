@@ -28,8 +28,8 @@ from kernelweave.automata.operations import connect, shared_alphabet
 FREE, LATE = 0, 1
 NO_EPSILON, ONLY_EPSILON, SOME_EPSILON = 0, 1, 2
 EMPTY = -1
-SLOTS = 256
-"""Places in the table of pairs at the start."""
+ROOM = 4
+"""States and arcs of the result for which there is room at the start, for each state of the two machines."""
 MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: multiplying scatters nearby keys
 
 
@@ -80,31 +80,54 @@ def _compose(  # type: ignore[no-untyped-def]
     starts1, target1, inputs1, outputs1, weights1, finals1, starts2, target2, inputs2, outputs2, weights2, finals2
 ):
     kinds = _epsilon_kinds(starts1, outputs1, finals1)
-    n2 = finals2.shape[0]
-    table, ids = np.full(SLOTS, EMPTY, np.int64), np.empty(SLOTS, np.int32)
-    keys = np.empty(SLOTS, np.int64)  # of state number k: 2 (p n2 + q) + (FREE or LATE)
-    arcs, weights = np.empty((SLOTS, 4), np.int32), np.empty(SLOTS)
-    pairs = np.empty((SLOTS, 2), np.int64)
+    room = ROOM * (finals1.shape[0] + finals2.shape[0])
+    keys, table, ids = np.empty(room, np.int64), np.empty(0, np.int64), np.empty(0, np.int32)
+    arcs, weights, pairs = np.empty((room, 4), np.int32), np.empty(room), np.empty((room, 2), np.int64)
     keys[0] = 0
-    slot = _slot(table, 0)
-    table[slot], ids[slot] = 0, 0
-    made, done, n_arcs = 1, 0, 0
-    while done < made:
-        late = keys[done] & 1
-        p, q = (keys[done] >> 1) // n2, (keys[done] >> 1) % n2
-        pairs, count = _steps(
-            outputs1, starts1[p], starts1[p + 1], inputs2, starts2[q], starts2[q + 1], late, kinds[p], pairs
-        )
-        if 2 * (made + count) > table.shape[0]:
-            table, ids = _regrown_table(table, ids, made + count)
+    progress = np.array([1, 0, 0, 0])
+    while progress[1] < progress[0]:  # the loop comes back for more room, until all states are done
+        made, n_arcs, count = progress[0], progress[2], progress[3]
+        pairs = _regrown(pairs, count)
         keys = _regrown(keys, made + count)
         arcs, weights = _regrown(arcs, n_arcs + count), _regrown(weights, n_arcs + count)
+        if table.shape[0] < 2 * keys.shape[0]:
+            table, ids = _table_of(keys, made)
+        _expand(
+            starts1, target1, inputs1, outputs1, weights1, starts2, target2, inputs2, outputs2, weights2,
+            kinds, table, ids, keys, arcs, weights, pairs, progress,
+        )  # fmt: skip
+    made, n2 = progress[0], starts2.shape[0] - 1
+    finals = np.empty(made)
+    for state in range(made):
+        finals[state] = finals1[(keys[state] >> 1) // n2] * finals2[(keys[state] >> 1) % n2]
+    return arcs[: progress[2]], weights[: progress[2]], finals
+
+
+@jit
+def _expand(  # type: ignore[no-untyped-def]
+    starts1, target1, inputs1, outputs1, weights1, starts2, target2, inputs2, outputs2, weights2,
+    kinds, table, ids, keys, arcs, weights, pairs, progress,
+):  # fmt: skip
+    """Make the arcs of one state after the other until all are done or an array is full.
+
+    keys[k] : of state k = (p, q, FREE or LATE), 2 (p n2 + q) + (0 or 1);  table, ids : from keys to states
+    progress : states made, states done, arcs made, and how many steps the state has that comes next
+    """
+    made, done, n_arcs, count = progress[0], progress[1], progress[2], progress[3]
+    n2 = starts2.shape[0] - 1
+    while done < made:
+        late = keys[done] & 1
+        p = (keys[done] >> 1) // n2
+        q = (keys[done] >> 1) - p * n2
+        kind = kinds[p]
+        count = _steps(outputs1, starts1[p], starts1[p + 1], inputs2, starts2[q], starts2[q + 1], late, kind, pairs)
+        if count > pairs.shape[0] or made + count > keys.shape[0] or n_arcs + count > weights.shape[0]:
+            break
         for k in range(count):
             i, j = pairs[k, 0], pairs[k, 1]
-            p_next = p if i < 0 else target1[i]
-            q_next = q if j < 0 else target2[j]
-            late_next = LATE if i < 0 and kinds[p] != NO_EPSILON else FREE
-            key = 2 * (p_next * n2 + q_next) + late_next
+            p_next = p if i < 0 else np.int64(target1[i])
+            q_next = q if j < 0 else np.int64(target2[j])
+            key = 2 * (p_next * n2 + q_next) + (LATE if i < 0 and kind != NO_EPSILON else FREE)
             slot = _slot(table, key)
             if table[slot] == EMPTY:
                 table[slot], ids[slot], keys[made] = key, made, key
@@ -115,10 +138,7 @@ def _compose(  # type: ignore[no-untyped-def]
             weights[n_arcs] = (1.0 if i < 0 else weights1[i]) * (1.0 if j < 0 else weights2[j])
             n_arcs += 1
         done += 1
-    finals = np.empty(made)
-    for state in range(made):
-        finals[state] = finals1[(keys[state] >> 1) // n2] * finals2[(keys[state] >> 1) % n2]
-    return arcs[:n_arcs], weights[:n_arcs], finals
+    progress[0], progress[1], progress[2], progress[3] = made, done, n_arcs, count
 
 
 @jit
@@ -137,18 +157,21 @@ def _epsilon_kinds(starts, outputs, finals):  # type: ignore[no-untyped-def]
 
 @jit
 def _steps(outputs1, i, end1, inputs2, j, end2, late, kind, pairs):  # type: ignore[no-untyped-def]
-    """List the steps from a pair of states as pairs of arcs, -1 where one side stays; labels rise on both sides."""
-    count = 0
+    """List the steps from a pair of states as pairs of arcs, -1 where one side stays, as far as there is room.
+
+    Labels rise on both sides.  Return how many steps there are, whether there was room for them or not.
+    """
+    count, room = 0, pairs.shape[0]
     while i < end1 and outputs1[i] == EPSILON:
         if late == FREE:
-            pairs = _regrown(pairs, count + 1)
-            pairs[count, 0], pairs[count, 1] = i, -1
+            if count < room:
+                pairs[count, 0], pairs[count, 1] = i, -1
             count += 1
         i += 1
     while j < end2 and inputs2[j] == EPSILON:
         if kind != ONLY_EPSILON:
-            pairs = _regrown(pairs, count + 1)
-            pairs[count, 0], pairs[count, 1] = -1, j
+            if count < room:
+                pairs[count, 0], pairs[count, 1] = -1, j
             count += 1
         j += 1
     while i < end1 and j < end2:
@@ -158,18 +181,14 @@ def _steps(outputs1, i, end1, inputs2, j, end2, late, kind, pairs):  # type: ign
         elif other < label:
             j = seek(inputs2, j + 1, end2, label)
         else:
-            last1, last2 = i + 1, j + 1
-            while last1 < end1 and outputs1[last1] == label:
-                last1 += 1
-            while last2 < end2 and inputs2[last2] == label:
-                last2 += 1
-            pairs = _regrown(pairs, count + (last1 - i) * (last2 - j))
-            for a in range(i, last1):
-                for b in range(j, last2):
-                    pairs[count, 0], pairs[count, 1] = a, b
-                    count += 1
-            i, j = last1, last2
-    return pairs, count
+            k = j
+            while k < end2 and inputs2[k] == label:
+                if count < room:
+                    pairs[count, 0], pairs[count, 1] = i, k
+                count += 1
+                k += 1
+            i += 1  # the next arc of the first may have the same label: the run of the second is read again
+    return count
 
 
 @jit
@@ -201,16 +220,16 @@ def _slot(table, key):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _regrown_table(table, ids, needed):  # type: ignore[no-untyped-def]
-    size = table.shape[0]
-    while size < 4 * needed:
+def _table_of(keys, made):  # type: ignore[no-untyped-def]
+    """Return the table from keys to states, open addressing at most half full once all keys are used."""
+    size = 2
+    while size < 2 * keys.shape[0]:
         size *= 2
-    wider, moved = np.full(size, EMPTY, np.int64), np.empty(size, np.int32)
-    for place in range(table.shape[0]):
-        if table[place] != EMPTY:
-            slot = _slot(wider, table[place])
-            wider[slot], moved[slot] = table[place], ids[place]
-    return wider, moved
+    table, ids = np.full(size, EMPTY, np.int64), np.empty(size, np.int32)
+    for state in range(made):
+        slot = _slot(table, keys[state])
+        table[slot], ids[slot] = keys[state], state
+    return table, ids
 
 
 @jit
