@@ -1,10 +1,14 @@
-"""Weighted transducers over the real numbers: build, combine, order, and sum."""
+"""Weighted transducers over the real numbers: build, combine, make small, and sum."""
 
 from kernelweave.automata.base import EPSILON, Transducer
 from kernelweave.automata.build import acceptor, from_lattice, to_lattices
 from kernelweave.automata.compose import compose
 from kernelweave.automata.counting import gappy_ngram_counter, mismatch_counter, ngram_counter
+from kernelweave.automata.determinize import determinize, is_deterministic
+from kernelweave.automata.epsilon import remove_epsilon
+from kernelweave.automata.incremental import MinimalStore
 from kernelweave.automata.intersect import intersection_pairs, intersection_total, intersection_totals
+from kernelweave.automata.minimize import minimize
 from kernelweave.automata.operations import (
     closure,
     concatenate,
@@ -17,18 +21,22 @@ from kernelweave.automata.operations import (
     union,
 )
 from kernelweave.automata.pack import AcceptorTable, pack
+from kernelweave.automata.push import push
 from kernelweave.automata.text import from_text, to_text
+from kernelweave.automata.trie import trie
 from kernelweave.automata.weight import string_weight, total_weight
 
 __all__ = [
     "EPSILON",
     "AcceptorTable",
+    "MinimalStore",
     "Transducer",
     "acceptor",
     "closure",
     "compose",
     "concatenate",
     "connect",
+    "determinize",
     "from_lattice",
     "from_text",
     "gappy_ngram_counter",
@@ -37,15 +45,20 @@ __all__ = [
     "intersection_totals",
     "inverse",
     "is_acyclic",
+    "is_deterministic",
+    "minimize",
     "mismatch_counter",
     "ngram_counter",
     "pack",
     "project",
+    "push",
+    "remove_epsilon",
     "scale",
     "string_weight",
     "to_lattices",
     "to_text",
     "topological_sort",
     "total_weight",
+    "trie",
     "union",
 ]
