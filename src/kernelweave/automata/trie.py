@@ -9,7 +9,7 @@ import numpy as np
 from kernelweave._numba import jit
 from kernelweave.automata.base import EPSILON, Array, Transducer
 from kernelweave.automata.build import as_alphabet
-from kernelweave.automata.incremental_reads import common
+from kernelweave.automata.incremental_reads import common, first_unsorted
 
 
 def trie(strings: Array, values: Array, alphabet: Any = None) -> Transducer:
@@ -31,8 +31,9 @@ def trie(strings: Array, values: Array, alphabet: Any = None) -> Transducer:
             f"Strings are rows of letters, (m, longest), with one value each, but their shape is {strings.shape} and "
             f"that of the values {weights.shape}."
         )
-    order = np.lexsort(strings.T[::-1]) if strings.size else np.arange(len(strings))
-    strings, weights = strings[order], weights[order]
+    if first_unsorted(strings) >= 0:
+        order = np.lexsort(strings.T[::-1])
+        strings, weights = strings[order], weights[order]
     _sum_equal(strings, weights)
     strings, weights = strings[weights != 0.0], weights[weights != 0.0]
     source, target, labels = (np.empty(strings.size, np.int32) for _ in range(3))
