@@ -65,13 +65,19 @@ def gather(cuts: Array, words: int, dtype: type, count: Callable[[int, int], Any
     ----------
     cuts : rows are counted from each cut to the next; 0 first, n last
     words, dtype : of the codes
-    count : called as ``count(first, last)``; returns codes, values and bounds of those rows
+    count : called as ``count(first, last)``; returns codes, values and bounds of those rows, bounds[0] being 0, or
+        the number of a row plus 1 to say that it has too many
     """
     codes: Array = np.empty((0, words), dtype)
     values: Array = np.empty(0)
     bounds = np.zeros(int(cuts[-1]) + 1, np.int64)
     for first, last in pairwise(cuts.tolist()):
         found, its_values, ends = count(first, last)
+        if ends[0]:
+            raise ValueError(
+                f"Row {ends[0] - 1} has too many different strings to count; take shorter ones, or bound their gaps by "
+                "max_gap."
+            )
         filled, total = len(values), len(values) + len(its_values)
         codes.resize((total, words), refcheck=False)  # as in `collect`: grown in place
         values.resize(total, refcheck=False)

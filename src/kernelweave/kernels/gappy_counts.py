@@ -34,6 +34,8 @@ NOTHING = 1e-280
 """Weights below this are dropped when it is: smaller numbers would slow the processor down."""
 ROOM = 64
 """Strings begun for which tables have room at first."""
+MOST = 2**27
+"""Larger tables than this for one row are refused: they would take gigabytes."""
 LETTERS_AT_A_TIME = 2**14
 """Rows with so many letters together are counted before their features are put to the others."""
 
@@ -52,14 +54,14 @@ def count_gappy(X: Sequences, numbering: Numbering, scales: Array, decay: float)
     offsets = np.asarray(X.offsets)
 
     def count(first: int, last: int) -> Any:
-        return _count(X.codes, offsets, X.alphabet.size, np.asarray(scales, float), decay, spelling, first, last)
+        return _count(X.codes, offsets, X.alphabet.size, np.asarray(scales, float), decay, spelling, MOST, first, last)
 
     cuts = cuts_at(offsets, LETTERS_AT_A_TIME)
     return Counts(*gather(cuts, words, numbering.dtype, count), X.alphabet)
 
 
 @jit
-def _count(letters, offsets, size, scales, decay, spelling, first, last):  # type: ignore[no-untyped-def]
+def _count(letters, offsets, size, scales, decay, spelling, most, first, last):  # type: ignore[no-untyped-def]
     words, order = spelling[3], scales.shape[0]
     local, room = np.empty(size, np.int64), np.int64(ROOM)
     codes, values, filled = np.empty((ROOM, words), np.int64), np.empty(ROOM), np.int64(0)
@@ -67,7 +69,10 @@ def _count(letters, offsets, size, scales, decay, spelling, first, last):  # typ
     for row in range(first, last):
         text = letters[offsets[row] : offsets[row + 1]]
         used = _letters_used(text, size, local)
-        tables, begun = _read(text, local, used.shape[0], size, order, decay, room)
+        tables, begun = _read(text, local, used.shape[0], size, order, decay, most, room)
+        if begun < 0:
+            bounds[0] = row + 1
+            return codes[:0], values[:0], bounds
         room = np.int64(ROOM)
         while room < begun:  # the next row will need about as much
             room *= 2
@@ -106,7 +111,7 @@ def _letters_used(text, size, local):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _read(text, local, size_here, size, order, decay, room):  # type: ignore[no-untyped-def]
+def _read(text, local, size_here, size, order, decay, most, room):  # type: ignore[no-untyped-def]
     # String 0 is the empty one.  Inner strings are short enough to become others that are begun.
     tables = _empty(size_here, room)
     begun, inner, factor = np.int64(1), np.int64(1 if order > 1 else 0), 1.0
@@ -116,6 +121,8 @@ def _read(text, local, size_here, size, order, decay, room):  # type: ignore[no-
             _multiply_out(tables[1], begun, factor)
             factor = 1.0
         if text[i] < size:
+            if (begun + inner) * size_here > most:
+                return tables, np.int64(-1)
             tables = _grown(tables, begun, inner, begun + inner)
             begun, inner = _step(tables, local[text[i]], begun, inner, order, factor, decay)
         factor *= decay

@@ -33,6 +33,8 @@ from kernelweave.kernels.sorting import merge_rows, sort_row
 
 ROOM = 64
 """Places for partial strings and features at the start; it doubles as needed."""
+MOST = 2**26
+"""More strings than this, or more partial strings in all states together, are refused: they would take gigabytes."""
 ARCS_AT_A_TIME = 2**16
 """Lattices with so many arcs together are counted before their features are put to the others."""
 
@@ -54,7 +56,7 @@ def expected_counts(X: Lattices, numbering: Numbering, scales: Array, gaps: int 
     spelling = numbering.base, numbering.raised, numbering.per_word, words, numbering.firsts
 
     def count(first: int, last: int) -> Any:
-        return _count(arcs, rules, spelling, first, last)
+        return _count(arcs, rules, spelling, MOST, first, last)
 
     cuts = cuts_at(X.arc_offsets, ARCS_AT_A_TIME)
     return Counts(*gather(cuts, words, numbering.dtype, count), X.alphabet)
@@ -78,7 +80,7 @@ def both_strands(counts: Counts, numbering: Numbering, turn: Array) -> Counts:
 
 
 @jit
-def _count(arcs, rules, spelling, first, last):  # type: ignore[no-untyped-def]
+def _count(arcs, rules, spelling, most, first, last):  # type: ignore[no-untyped-def]
     source, target, labels, weights, arc_offsets, state_offsets, ahead, behind = arcs
     words, width = spelling[3], max(rules[2], 0) + 1
     trie = new_trie(np.int64(ROOM), words, width)
@@ -89,7 +91,10 @@ def _count(arcs, rules, spelling, first, last):  # type: ignore[no-untyped-def]
         begin, end, low, high = arc_offsets[row], arc_offsets[row + 1], state_offsets[row], state_offsets[row + 1]
         lattice = source[begin:end], labels[begin:end], weights[begin:end], ahead[low:high], behind[low:high]
         into, starts = _by_target(target[begin:end], high - low)
-        trie, pool, nodes = _sweep(lattice, into, starts, rules, spelling, trie, pool)
+        trie, pool, nodes = _sweep(lattice, into, starts, rules, spelling, most, trie, pool)
+        if nodes < 0:
+            bounds[0] = row + 1
+            return codes[:0], values[:0], bounds
         if filled + nodes > values.shape[0]:
             codes, values = _longer(codes, values, filled, 2 * (filled + nodes))
         start, filled = filled, _emit(trie, nodes, rules[1], spelling[4], codes, values, filled)
@@ -115,7 +120,7 @@ def _by_target(target, states):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _sweep(lattice, into, starts, rules, spelling, trie, pool):  # type: ignore[no-untyped-def]
+def _sweep(lattice, into, starts, rules, spelling, most, trie, pool):  # type: ignore[no-untyped-def]
     source, labels, weights, ahead, behind = lattice
     states = ahead.shape[0]
     lists = np.zeros(states + 1, np.int64)  # where the partial strings of each state start
@@ -127,6 +132,8 @@ def _sweep(lattice, into, starts, rules, spelling, trie, pool):  # type: ignore[
             begin = ahead[source[arc]] * weights[arc]
             if behind[state] > 0.0 and begin > 0.0:
                 low, high = lists[source[arc]], lists[source[arc] + 1]
+                if max(nodes, used) + 2 * (high - low) > most:
+                    return trie, pool, np.int64(-1)
                 trie = grown(trie, nodes, nodes + high - low + 1)
                 pool = _deeper(pool, used, used + 2 * (high - low) + 1)
                 step = labels[arc], weights[arc], begin, behind[state]
