@@ -17,16 +17,22 @@ TOLERANCE = 1e-10
 some = settings(deadline=None, max_examples=60)
 LETTERS = Alphabet("abc", "abc")
 MASKED = LETTERS.size
-ARCS = st.tuples(
-    st.integers(0, 4), st.integers(1, 3), st.sampled_from([EPSILON, 0, 1, 2, MASKED]), st.sampled_from([0.25, 0.5, 1.5])
-).map(lambda arc: (arc[0], arc[0] + arc[1], *arc[2:]))
-FINALS = st.dictionaries(st.integers(0, 7), st.sampled_from([0.5, 1.0, 2.0]), min_size=1, max_size=3)
-LATTICES = st.lists(st.tuples(st.lists(ARCS, max_size=9), FINALS), min_size=1, max_size=3).map(
-    lambda rows: Lattices.from_arcs(rows, LETTERS, strict=False)
-)
-UNTRIMMED = st.lists(st.tuples(st.lists(ARCS, max_size=9), FINALS), min_size=1, max_size=3).map(
-    lambda rows: Lattices.from_arcs(rows, LETTERS, strict=False, connect=False)
-)
+LABEL = st.sampled_from([EPSILON, 0, 0, 1, 1, 2, MASKED])
+WEIGHT = st.sampled_from([0.25, 0.5, 1.5])
+FINALS = st.dictionaries(st.integers(0, 7), st.sampled_from([0.5, 1.0, 2.0]), max_size=2)
+ARCS = st.lists(st.tuples(st.integers(0, 4), st.integers(1, 3), LABEL, WEIGHT), max_size=6)
+SPINE = st.lists(st.tuples(LABEL, WEIGHT), max_size=5)
+"""Labels and weights of a path through the states 0, 1, 2, .., the last of which is final."""
+
+
+def lattice(spine, arcs, finals):
+    path = [(i, i + 1, *step) for i, step in enumerate(spine)]
+    return path + [(source, source + span, *step) for source, span, *step in arcs], {**finals, len(spine): 1.0}
+
+
+ROWS = st.lists(st.builds(lattice, SPINE, ARCS, FINALS), min_size=1, max_size=3)
+LATTICES = ROWS.map(lambda rows: Lattices.from_arcs(rows, LETTERS, strict=False))
+UNTRIMMED = ROWS.map(lambda rows: Lattices.from_arcs(rows, LETTERS, strict=False, connect=False))
 GRAMS = (
     st.builds(NGram, st.integers(1, 4), st.booleans())
     | st.builds(NGram, st.just(3), st.just(True), st.lists(st.sampled_from([0.0, 0.5, 2.0]), min_size=3, max_size=3))
