@@ -21,6 +21,7 @@ from kernelweave.kernels.base import Array
 from kernelweave.kernels.columns import LARGEST, code_type
 from kernelweave.kernels.counting import collect, emit
 from kernelweave.kernels.counts import Counts
+from kernelweave.kernels.sorting import sort_row
 
 
 def count_kmers(
@@ -163,17 +164,17 @@ def _spell(letters, start, stop, mask, base, raised, per_word, size, turn, out):
 @jit
 def _count_spelled(codes, values, filled, n, binary):  # type: ignore[no-untyped-def]
     # Shrinks codes[filled:filled + n] to distinct ones, sorted, in place; returns their end.
-    order = np.arange(filled, filled + n)
-    for word in range(codes.shape[1] - 1, -1, -1):
-        order = order[np.argsort(codes[order, word], kind="mergesort")]
-    ordered, scales = codes[order], values[order]
-    for i in range(n):
-        if i > 0 and np.all(ordered[i] == ordered[i - 1]):
-            if not binary:
-                values[filled - 1] += scales[i]
-        else:
-            for word in range(codes.shape[1]):
-                codes[filled, word] = ordered[i, word]
-            values[filled] = scales[i]
+    start, words = filled, codes.shape[1]
+    sort_row(codes, values, start, start + n)
+    for i in range(start, start + n):
+        same = filled > start
+        for word in range(words):
+            same = same and codes[i, word] == codes[filled - 1, word]
+        if not same:
+            for word in range(words):
+                codes[filled, word] = codes[i, word]
+            values[filled] = values[i]
             filled += 1
+        elif not binary:
+            values[filled - 1] += values[i]
     return filled
