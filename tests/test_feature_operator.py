@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelweave.data.sequences import Sequences
+from kernelweave.data import Alphabet, Sequences
 from kernelweave.engines import Serial, Threads
 from kernelweave.kernels import GappedKmer, Mismatch, Spectrum, WeightedDegree
 from kernelweave.operators import features
 from kernelweave.operators.base import DescentState
-from kernelweave.operators.features import FeatureOperator, SharedColumns
+from kernelweave.operators.features import FeatureOperator
+from kernelweave.operators.vocabulary import Vocabulary
 from oracles.rows import sequences
 
 EXACT = 1e-10
@@ -92,21 +93,10 @@ def test_wide_column_spaces_are_searched():
     """4^16 columns: no table could number them, and it makes no difference."""
     kernel, X = Spectrum(16), sequences(40, 60)
     table = kernel.features(X)
-    assert table.shape[1] > features.DIRECT
+    assert table.shape[1] > 2**24
     operator = FeatureOperator(kernel, X, Serial())
     assert operator.shared.width < table.nnz
     check(operator, kernel.gram(X))
-
-
-@pytest.mark.parametrize("kernel", [Spectrum(4), WeightedDegree(6)], ids=repr)
-def test_searched_and_direct_columns_are_numbered_alike(kernel, monkeypatch):
-    table = kernel.features(sequences(30, 30))
-    direct = SharedColumns(table)
-    monkeypatch.setattr(features, "DIRECT", 0)
-    searched = SharedColumns(table)
-    assert direct.width == searched.width
-    for a, b in zip((*direct.arrays(), direct.own), (*searched.arrays(), searched.own)):
-        np.testing.assert_array_equal(a, b)
 
 
 def test_columns_that_occur_once_are_left_out():
@@ -180,9 +170,34 @@ def test_a_pass_takes_exact_steps_one_row_after_the_other(rows):
         alpha[i] = best
     descent = operator.descent(rows, np.float64)
     descent.start(v[0])
-    state = DescentState(p, ridge, low, high, inner.diagonal() + ridge + pull, fixed, b, pull, v, np.zeros(n))
+    state = DescentState(p, ridge, 0.0, low, high, inner.diagonal() + ridge + pull, fixed, b, pull, v, np.zeros(n))
     moved = descent.sweep(order, state)
     assert moved == pytest.approx(total)
     np.testing.assert_allclose(v[0], alpha, atol=EXACT)
     np.testing.assert_allclose(state.outputs, outputs, atol=EXACT)
     np.testing.assert_allclose(descent.outputs(v[0]), inner @ alpha, atol=1e-9)
+
+
+def test_numbers_of_codes_of_several_words():
+    """Codes of any number of words are numbered as they come, found again, and listed in that order."""
+    codes = rng.integers(0, 40, (20_000, 2)) * 2**57 + rng.integers(0, 3, (20_000, 2))
+    known = Vocabulary(2)
+    numbers = known.number(codes)
+    seen: dict[tuple[int, int], int] = {}
+    expected = [seen.setdefault(tuple(code), len(seen)) for code in codes.tolist()]
+    np.testing.assert_array_equal(numbers, expected)
+    np.testing.assert_array_equal(known.codes(), list(seen))
+    np.testing.assert_array_equal(known.find(codes[::-1]), expected[::-1])
+    np.testing.assert_array_equal(known.find(codes + 1000), -1)
+
+
+def test_n_grams_that_no_column_number_holds_keep_their_features():
+    """12 letters of 64 take 72 bits: sparse tables refuse, the operator does not."""
+    letters = [chr(48 + code) for code in range(64)]
+    rows = ["".join(rng.choice(letters[:3], 30)) + letters[-1] * 13 for _ in range(25)]
+    X = Sequences.from_strings(rows, alphabet=Alphabet("wide", letters))
+    with pytest.raises(ValueError, match="63 bits"):
+        Spectrum(12).features(X)
+    operator = FeatureOperator(Spectrum(12), X, Serial())
+    assert operator.shared.codes().shape == (operator.shared.width, 2)
+    check(operator, Spectrum(12).gram(X))

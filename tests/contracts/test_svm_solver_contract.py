@@ -79,7 +79,8 @@ def fits(solver, p):
     if solver == "newton":
         return p.loss.smooth
     needs = {"smo": Dense, "dual_coordinate": PrimalOperator}.get(solver, object)
-    return p.loss.box(p.y, p.cost) is not None and isinstance(p.operator, needs)
+    dual = p.loss.separable if solver == "dual_coordinate" else p.loss.box
+    return dual(p.y, p.cost) is not None and isinstance(p.operator, needs)
 
 
 def make(solver):

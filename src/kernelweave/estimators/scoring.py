@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from kernelweave.kernels import Kernel
-from kernelweave.kernels.base import FeatureMap, Positional
+from kernelweave.kernels.base import Counted, FeatureMap, Positional
 from kernelweave.operators.normal import NormalVector, explicit
 from kernelweave.operators.prefixes import spread
 
@@ -56,7 +56,7 @@ def _make(kernels: list[Kernel], weights: Array, kept: Any, coef: Array) -> Norm
             [cast(Positional, kernel) for kernel in kernels], kernels[0].prepare(kept).codes.shape[1], weights
         )
         return None if given is None else NormalVector(kernels[0], given, kept, coef)
-    if len(kernels) > 1 or not isinstance(kernels[0], FeatureMap):
+    if len(kernels) > 1 or not isinstance(kernels[0], FeatureMap | Counted):
         return None
     try:
         return NormalVector(kernels[0], None, kept, coef * weights)

@@ -223,6 +223,23 @@ class FeatureMap(Protocol, metaclass=_Ability):
 
 
 @runtime_checkable
+class Counted(Protocol, metaclass=_Ability):
+    """Ability: each feature is a string, and codes name them however many there could be.
+
+    Where `features` must refuse (more columns than can be numbered), the codes of `counts` take several words.
+    """
+
+    def counts(self, X: Any) -> Any:
+        """Return the features of the rows of X: codes (total, words), values (total,), bounds (n + 1,).
+
+        Codes are sorted and come once a row.
+        """
+
+    def spelled(self, codes: Array, alphabet: Any) -> Array:
+        """Return the letters of the strings that codes name, (m, longest) int32, -1 behind the end."""
+
+
+@runtime_checkable
 class Positional(Protocol, metaclass=_Ability):
     """Ability: the kernel counts k-mers that two rows of one length share at (nearly) the same place.
 

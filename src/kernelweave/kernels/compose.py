@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from kernelweave.data.views import select
-from kernelweave.kernels.base import Array, Elementwise, FeatureMap, Kernel, Positional, Reweighted, Wrapper
+from kernelweave.kernels.base import Array, Counted, Elementwise, FeatureMap, Kernel, Positional, Reweighted, Wrapper
 from kernelweave.kernels.checks import check_kernel, check_positive
 from kernelweave.kernels.columns import interleave, unit_rows
 
@@ -20,6 +20,10 @@ class Passing(Wrapper):
     def names(self, columns: Array, alphabet: Any = "dna") -> list[Any]:
         """Decode feature columns of the kernel inside."""
         return cast(FeatureMap, self.kernel).names(columns, alphabet)
+
+    def spelled(self, codes: Array, alphabet: Any) -> Array:
+        """Return the letters of the strings that codes name in the kernel inside."""
+        return cast(Counted, self.kernel).spelled(codes, alphabet)
 
     def shift_weights(self) -> Array:
         """Return those of the kernel inside."""
@@ -81,6 +85,11 @@ class On(Passing):
         check_kernel(self, self.kernel)
         return cast(FeatureMap, self.kernel).features(select(X, self.columns))
 
+    def counts(self, X: Any) -> Any:
+        """Return the counted strings of the selection."""
+        check_kernel(self, self.kernel)
+        return cast(Counted, self.kernel).counts(select(X, self.columns))
+
     def cells(self, length: int) -> Array:
         """Return the weights of positioned k-mers in the kernel inside."""
         return cast(Positional, self.kernel).cells(length)
@@ -141,6 +150,12 @@ class Scaled(Passing):
         table.data *= np.sqrt(self.factor)
         return table
 
+    def counts(self, X: Any) -> Any:
+        """Return the counted strings of the kernel inside, times the root of the factor."""
+        check_kernel(self, self.kernel)
+        check_positive(self, "factor", self.factor)
+        return cast(Counted, self.kernel).counts(X).times(np.sqrt(self.factor))
+
     def cells(self, length: int) -> Array:
         """Return the scaled weights of positioned k-mers."""
         check_positive(self, "factor", self.factor)
@@ -196,6 +211,13 @@ class Cosine(Passing):
         """Return the features of the kernel inside, each row divided by its length."""
         check_kernel(self, self.kernel)
         return unit_rows(cast(FeatureMap, self.kernel).features(X))
+
+    def counts(self, X: Any) -> Any:
+        """Return the counted strings of the kernel inside, each row divided by its length."""
+        check_kernel(self, self.kernel)
+        found = cast(Counted, self.kernel).counts(X)
+        norms = np.sqrt(found.diagonal())
+        return found.times(1.0 / np.where(norms > 0, norms, 1.0))
 
 
 class Combination(Kernel):

@@ -79,6 +79,11 @@ class Counts:
         entries = np.arange(bounds[-1]) + np.repeat(self.bounds[chosen] - bounds[:-1], sizes)
         return Counts(self.codes[entries], self.values[entries], bounds, self.alphabet)
 
+    def times(self, factors: Array | float) -> Counts:
+        """Return the same codes with their values times one number, or times one number a row (n,)."""
+        scale = np.repeat(factors, np.diff(self.bounds)) if np.ndim(factors) else factors
+        return Counts(self.codes, self.values * scale, self.bounds, self.alphabet)
+
     @cached_property
     def index(self) -> Index:
         """The rows by code, made when first asked for."""

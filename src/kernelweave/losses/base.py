@@ -20,23 +20,36 @@ class BoxQP:
 
     ``min 1/2 a'K a + 1/2 sum ridge a^2 - sum p v`` over ``low <= v <= high``, where ``a = v.sum(axis=0)``.
     Most losses need one copy of the variables; an absolute value splits into two, one of each sign.
+    Logistic losses add ``entropy sum (high - low) (u log u + (1 - u) log(1 - u))``, u the place of v in its box.
 
     Parameters
     ----------
     p, low, high : (copies, n)
     ridge : (n,); other than zero only with one copy
+    entropy : other than zero only with one copy and a bounded box
     """
 
     p: Array
     ridge: Array
     low: Array
     high: Array
+    entropy: float = 0.0
 
     def split(self, alpha: Array) -> Array:
         """Return variables (copies, n) that add up to `alpha` as far as the box allows."""
         if len(self.p) == 1:
             return np.clip(alpha[None, :], self.low, self.high)
         return np.clip(np.stack([np.maximum(alpha, 0), np.minimum(alpha, 0)]), self.low, self.high)
+
+    def gains(self, outputs: Array, v: Array, rows: Array | slice = slice(None)) -> Array:
+        """Return the derivative of the dual objective in the variables of some rows, (copies, rows)."""
+        gains = self.p[:, rows] - outputs - self.ridge[rows] * v
+        if self.entropy:
+            low, high = self.low[:, rows], self.high[:, rows]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                pull = np.log(v - low) - np.log(high - v)
+            gains -= self.entropy * np.nan_to_num(pull, nan=0.0)
+        return gains
 
 
 class Loss(ABC):
@@ -71,6 +84,10 @@ class Loss(ABC):
     def box(self, y: Array, cost: Array) -> BoxQP | None:
         """Return the dual as a quadratic programme over a box, or None where it is not one."""
         return None
+
+    def separable(self, y: Array, cost: Array) -> BoxQP | None:
+        """Return the dual over a box, with entropies where the loss is logistic; None where it is neither."""
+        return self.box(y, cost)
 
     def dual_term(self, alpha: Array, y: Array, cost: Array) -> float:
         """Return ``-sum_i c_i loss*(-alpha_i / c_i, y_i)``; rows without cost must have alpha = 0."""

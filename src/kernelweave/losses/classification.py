@@ -5,7 +5,7 @@ Conjugates are written in ``t = -y u``, the slope that the dual puts on a row: t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit, xlogy
@@ -114,6 +114,10 @@ class SmoothHinge(Loss):
         z = self.sigma * (1.0 - y * f)
         return self.sigma * expit(z) * expit(-z)
 
+    def separable(self, y: Array, cost: Array) -> BoxQP:
+        """Return ``0 <= y alpha <= cost`` with linear term y and entropies over sigma."""
+        return replace(_signed_box(y, cost, np.zeros(len(y))), entropy=1.0 / self.sigma)
+
     def conjugate(self, u: Array, y: Array) -> Array:
         """Return ``-t + (t log t + (1 - t) log(1 - t)) / sigma``, t = -y u in [0, 1]."""
         t = -y * u
@@ -143,6 +147,11 @@ class Logistic(Loss):
     def curvature(self, f: Array, y: Array) -> Array:
         """Return ``t (1 - t)`` with t the slope."""
         return expit(f) * expit(-f)
+
+    def separable(self, y: Array, cost: Array) -> BoxQP:
+        """Return ``0 <= y alpha <= cost`` without linear term, with entropies."""
+        box = _signed_box(y, cost, np.zeros(len(y)))
+        return replace(box, p=np.zeros_like(box.p), entropy=1.0)
 
     def conjugate(self, u: Array, y: Array) -> Array:
         """Return ``t log t + (1 - t) log(1 - t)``, t = -y u in [0, 1]."""

@@ -120,6 +120,8 @@ class DescentState(NamedTuple):
 
     p: Array
     ridge: Array
+    entropy: float
+    """Weight of the entropies of a logistic loss, 0 for other losses."""
     low: Array
     high: Array
     curvature: Array

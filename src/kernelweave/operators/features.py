@@ -18,11 +18,12 @@ from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.operators.base import DescentState
 from kernelweave.operators.cross import spans
+from kernelweave.operators.vocabulary import FeatureRows, Vocabulary, feature_rows
 
 SHARD = 4096
 """Rows of one part of a product; cut by size, so that bits do not depend on threads."""
-DIRECT = 1 << 24
-"""Columns up to which a table tells the number of a column; beyond, sorted columns are searched."""
+LOOK = 1 << 16
+"""Values looked at together."""
 BATCH = 64
 """Lines of a Gram matrix that are one part of the work."""
 
@@ -32,20 +33,30 @@ class SharedColumns:
 
     Parameters
     ----------
-    features : CSR (n, any number of columns), sorted, without duplicates
+    features : codes, values and bounds of n rows
     """
 
-    def __init__(self, features: Any):
-        self.n = features.shape[0]
+    def __init__(self, features: FeatureRows):
+        self.n = len(features.bounds) - 1
         self.diagonal = np.empty(self.n)
-        row_squares(features.indptr, features.data, self.diagonal)
-        number, self.width = _numbers(features.indices, features.shape[1])
+        row_squares(features.bounds, features.values, self.diagonal)
+        self.vocabulary = Vocabulary(features.codes.shape[1])
+        number = self.vocabulary.number(features.codes)
+        rows_with = np.bincount(number, minlength=self.vocabulary.size)
+        several = rows_with > 1
+        self.shared = np.where(several, np.cumsum(several) - 1, -1).astype(np.int32)
+        self.width, kept = int(several.sum()), int(rows_with[several].sum())
         self.starts = np.zeros(self.n + 1, np.int64)
-        kept = int((number >= 0).sum())
-        self.columns = np.empty(kept, np.int32 if self.width < 2**31 else np.int64)
-        self.values = np.empty(kept)
+        self.columns = np.empty(kept, np.int32)
+        self.values: Array = np.empty(kept, _value_type(features.values))
         self.own = np.zeros(self.n)
-        _keep(features.indptr, number, features.data, self.starts, self.columns, self.values, self.own)
+        _keep(
+            features.bounds, number, self.shared, features.values, self.starts, self.columns, self.values, self.own
+        )  # fmt: skip
+
+    def codes(self) -> Array:
+        """Return the code of every shared column, (width, words)."""
+        return self.vocabulary.codes()[self.shared >= 0]
 
     def arrays(self) -> tuple[Array, Array, Array]:
         """Return what the jitted loops read."""
@@ -78,7 +89,7 @@ class FeatureOperator:
 
     def __init__(self, kernel: Kernel, X: Any, engine: Engine):
         self.kernel, self.engine = kernel, engine
-        self.shared = SharedColumns(kernel.features(X))  # type: ignore[attr-defined]
+        self.shared = SharedColumns(feature_rows(kernel, X))
         self.n = self.shared.n
 
     def diag(self) -> Array:
@@ -139,15 +150,13 @@ class FeatureDescent:
         return out[self.rows] + self.shared.own[self.rows] * alpha
 
 
-def _numbers(columns: Array, width: int) -> tuple[Array, int]:
-    """Return for each stored entry the new number of its column (-1: no other row has it), and how many there are."""
-    if width <= DIRECT:
-        counts = np.bincount(columns, minlength=width)
-        table = np.where(counts > 1, np.cumsum(counts > 1) - 1, -1)
-        return table[columns], int((counts > 1).sum())
-    _, place, counts = np.unique(columns, return_inverse=True, return_counts=True)
-    table = np.where(counts > 1, np.cumsum(counts > 1) - 1, -1)
-    return table[place], int((counts > 1).sum())
+def _value_type(values: Array) -> type:
+    """Return single precision where it holds every value exactly (counts are whole numbers), else double."""
+    for start in range(0, len(values), LOOK):
+        part = values[start : start + LOOK]
+        if not np.array_equal(part, part.astype(np.float32)):
+            return np.float64
+    return np.float32
 
 
 @jit
@@ -161,16 +170,34 @@ def row_squares(starts, values, out):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _keep(starts, number, values, new_starts, new_columns, new_values, own):  # type: ignore[no-untyped-def]
+def _keep(starts, number, shared, values, new_starts, new_columns, new_values, own):  # type: ignore[no-untyped-def]
     filled = 0
     for i in range(len(own)):
         for t in range(starts[i], starts[i + 1]):
-            if number[t] < 0:
+            column = shared[number[t]]
+            if column < 0:
                 own[i] += values[t] * values[t]
             else:
-                new_columns[filled], new_values[filled] = number[t], values[t]
+                new_columns[filled], new_values[filled] = column, values[t]
                 filled += 1
         new_starts[i + 1] = filled
+
+
+@jit
+def row_dot(columns, values, w, start, stop):  # type: ignore[no-untyped-def]
+    """Return the inner product of the entries from start to stop with w; four sums, so that none waits for another."""
+    a = b = c = d = 0.0
+    t = start
+    while t + 4 <= stop:
+        a += np.float64(values[t]) * w[columns[t]]
+        b += np.float64(values[t + 1]) * w[columns[t + 1]]
+        c += np.float64(values[t + 2]) * w[columns[t + 2]]
+        d += np.float64(values[t + 3]) * w[columns[t + 3]]
+        t += 4
+    while t < stop:
+        a += np.float64(values[t]) * w[columns[t]]
+        t += 1
+    return (a + b) + (c + d)
 
 
 @jit
@@ -185,10 +212,7 @@ def scatter(starts, columns, values, rows, steps, w):  # type: ignore[no-untyped
 def gather_rows(starts, columns, values, w, start, stop, out):  # type: ignore[no-untyped-def]
     """``out[i] += <phi(i), w>`` for the rows from start to stop."""
     for i in range(start, stop):
-        total = 0.0
-        for t in range(starts[i], starts[i + 1]):
-            total += values[t] * w[columns[t]]
-        out[i] += total
+        out[i] += row_dot(columns, values, w, starts[i], starts[i + 1])
 
 
 @jit
@@ -201,9 +225,7 @@ def inside(starts, columns, values, own, width, rows, start, stop, out):  # type
             w[columns[t]] = values[t]
         for b in range(a + 1):
             j = rows[b]
-            total = own[i] if i == j else 0.0
-            for t in range(starts[j], starts[j + 1]):
-                total += values[t] * w[columns[t]]
+            total = row_dot(columns, values, w, starts[j], starts[j + 1]) + (own[i] if i == j else 0.0)
             out[a, b] = out[b, a] = total
         for t in range(starts[i], starts[i + 1]):
             w[columns[t]] = 0.0
@@ -212,7 +234,7 @@ def inside(starts, columns, values, own, width, rows, start, stop, out):  # type
 @jit
 def _sweep(  # type: ignore[no-untyped-def]
     starts, columns, values, own, named, w, rows,
-    p, ridge, low, high, curvature, fixed, intercept, pull, v, outputs,
+    p, ridge, entropy, low, high, curvature, fixed, intercept, pull, v, outputs,
 ):  # fmt: skip
     moved = 0.0
     for i in rows:
@@ -221,10 +243,9 @@ def _sweep(  # type: ignore[no-untyped-def]
             alpha += v[c, i]
         row = named[i]
         f = own[row] * alpha + fixed[i] + intercept + pull * moved
-        for t in range(starts[row], starts[row + 1]):
-            f += values[t] * w[columns[t]]
+        f += row_dot(columns, values, w, starts[row], starts[row + 1])
         outputs[i] = f
-        change = box_step(i, f, p, ridge, low, high, curvature, v)
+        change = box_step(i, f, p, ridge, entropy, low, high, curvature, v)
         if change != 0.0:
             moved += change
             for t in range(starts[row], starts[row + 1]):

@@ -4,20 +4,21 @@
 
 For k-mers with a place the sum over a position's trie is cut at D letters (see `positional`): up to D letters it is one
 entry of a table; of the kept rows that share more than D letters with x at that place, few are left, and they stand
-together.  For other explicit features w is a table or a sorted list of columns.
+together.  For other explicit features w is a table behind a vocabulary.
 """
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.base import Array, FeatureMap, Kernel, Positional
+from kernelweave.kernels.base import Array, Counted, FeatureMap, Kernel, Positional
 from kernelweave.operators.cross import spans
 from kernelweave.operators.prefixes import PREFIX_BITS, Spelling, has_masked, pack
+from kernelweave.operators.vocabulary import FeatureRows, Vocabulary, feature_rows
 
 BLOCK = 2048
 """New rows that are scored together."""
@@ -25,8 +26,6 @@ BUCKET = 0.5
 """Kept rows of one prefix that are looked at one by one, on average, at most..."""
 TABLE_BYTES = 600e6
 """...unless the tables would take more than this."""
-DIRECT = 1 << 24
-"""Columns up to which w is a table."""
 
 
 class PositionalScorer:
@@ -85,26 +84,26 @@ class PositionalScorer:
 
 
 class FeatureScorer:
-    """The normal vector over the explicit feature columns of kept rows."""
+    """The normal vectors of all outputs over the explicit features of kept rows."""
 
-    def __init__(self, features: Any, coef: Array):
-        values = features.data * np.repeat(coef, np.diff(features.indptr))
-        self.direct = features.shape[1] <= DIRECT
-        if self.direct:
-            self.columns = np.empty(0, np.int64)
-            self.w = np.bincount(features.indices, weights=values, minlength=features.shape[1])
-        else:
-            self.columns, place = np.unique(features.indices, return_inverse=True)
-            self.w = np.bincount(place, weights=values, minlength=len(self.columns))
+    def __init__(self, features: FeatureRows, coef: Array):
+        self.vocabulary = Vocabulary(features.codes.shape[1])
+        number, sizes = self.vocabulary.number(features.codes), np.diff(features.bounds)
+        self.w = np.stack([
+            np.bincount(number, weights=features.values * np.repeat(row, sizes), minlength=self.vocabulary.size)
+            for row in coef
+        ])  # fmt: skip
 
-    def add_to(self, out: Array, features: Any, engine: Engine) -> None:
-        """Add the scores of new rows, given by their features, to `out`."""
-        starts, columns, values = features.indptr, features.indices, features.data
+    def add_to(self, out: Array, features: FeatureRows, engine: Engine) -> None:
+        """Add the scores of new rows, given by their features, to `out`, (rows, outputs)."""
+        codes, values, bounds = features
 
         def score(part: slice) -> None:
-            _dot(starts, columns, values, self.columns, self.direct, self.w, part.start, part.stop, out)
+            first, last = bounds[part.start], bounds[part.stop]
+            number = self.vocabulary.find(codes[first:last])
+            _dot(number, values[first:last], bounds[part.start : part.stop + 1], self.w, out[part])
 
-        engine.map(score, spans(features.shape[0], BLOCK))
+        engine.map(score, spans(len(bounds) - 1, BLOCK))
 
 
 class NormalVector:
@@ -112,7 +111,7 @@ class NormalVector:
 
     Parameters
     ----------
-    kernel : with the ability `Positional` or `FeatureMap`
+    kernel : with the ability `Positional`, `Counted` or `FeatureMap`
     given : (outputs, 2S + 1, length, degree) for k-mers with a place, else None
     kept : rows the model keeps
     coef : (outputs, kept rows)
@@ -120,20 +119,21 @@ class NormalVector:
 
     def __init__(self, kernel: Kernel, given: Array | None, kept: Any, coef: Array):
         self.kernel, self.given, self.one = kernel, given, kernel.prepare(kept[:1])
-        self.scorers: list[Any]
         if given is not None:
             prepared = kernel.prepare(kept)
-            self.scorers = [PositionalScorer(prepared, part, row) for part, row in zip(given, coef)]
+            self.positional = [PositionalScorer(prepared, part, row) for part, row in zip(given, coef)]
         else:
-            features = cast(FeatureMap, kernel).features(kept)
-            self.scorers = [FeatureScorer(features, row) for row in coef]
+            self.counted = FeatureScorer(feature_rows(kernel, kept), coef)
 
     def add_to(self, out: Array, X: Any, engine: Engine) -> None:
         """Add the scores of new rows to `out`, (rows, outputs)."""
         if X.shape[0]:
             self.kernel.block(self.kernel.prepare(X[:1]), self.one)  # says what is wrong with rows of another kind
-        rows = self.kernel.prepare(X) if self.given is not None else cast(FeatureMap, self.kernel).features(X)
-        for output, scorer in enumerate(self.scorers):
+        if self.given is None:
+            self.counted.add_to(out, feature_rows(self.kernel, X), engine)
+            return
+        rows = self.kernel.prepare(X)
+        for output, scorer in enumerate(self.positional):
             column = np.zeros(len(out))
             scorer.add_to(column, rows, engine)
             out[:, output] += column
@@ -144,7 +144,7 @@ def explicit(kernel: Kernel, kept: Any) -> bool:
     if isinstance(kernel, Positional):
         alphabet = kernel.prepare(kept[:1]).alphabet
         return Spelling(alphabet, True).bits <= PREFIX_BITS
-    return isinstance(kernel, FeatureMap)
+    return isinstance(kernel, FeatureMap | Counted)
 
 
 def _depth(words: int, length: int, degree: int, bits: int) -> int:
@@ -239,11 +239,11 @@ def _beyond(x, position, symbols, j, s, mask, depth, coef, sums):  # type: ignor
 
 
 @jit
-def _dot(starts, columns, values, known, direct, w, start, stop, out):  # type: ignore[no-untyped-def]
-    for i in range(start, stop):
-        total = 0.0
-        for t in range(starts[i], starts[i + 1]):
-            at = columns[t] if direct else np.searchsorted(known, columns[t])
-            if direct or (at < len(known) and known[at] == columns[t]):
-                total += values[t] * w[at]
-        out[i] += total
+def _dot(number, values, bounds, w, out):  # type: ignore[no-untyped-def]
+    for i in range(len(out)):
+        for output in range(w.shape[0]):
+            total = 0.0
+            for t in range(bounds[i] - bounds[0], bounds[i + 1] - bounds[0]):
+                if number[t] >= 0:
+                    total += values[t] * w[output, number[t]]
+            out[i, output] += total

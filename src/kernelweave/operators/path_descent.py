@@ -46,7 +46,7 @@ class PathDescent:
 @jit
 def _sweep(  # type: ignore[no-untyped-def]
     symbols, bits, mask, depth, groups, cells, starts, nodes, values, direct, shared, own, rows,
-    p, ridge, low, high, curvature, fixed, intercept, pull, v, outputs,
+    p, ridge, entropy, low, high, curvature, fixed, intercept, pull, v, outputs,
 ):  # fmt: skip
     codes = np.empty(symbols.shape[1], np.int64)
     moved = 0.0
@@ -58,7 +58,7 @@ def _sweep(  # type: ignore[no-untyped-def]
         f = read(codes, bits, depth, groups, starts, nodes, direct, shared, i)
         f += own[i] * alpha + fixed[i] + intercept + pull * moved
         outputs[i] = f
-        change = box_step(i, f, p, ridge, low, high, curvature, v)
+        change = box_step(i, f, p, ridge, entropy, low, high, curvature, v)
         if change != 0.0:
             moved += change
             write(symbols, bits, mask, depth, groups, cells, starts, nodes, values, codes, direct, shared, i, change)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.base import FeatureMap, Kernel, Positional, count
+from kernelweave.kernels.base import Counted, FeatureMap, Kernel, Positional, count
 from kernelweave.operators.base import Operator
 from kernelweave.operators.cached import CachedColumns
 from kernelweave.operators.dense import DenseGram
@@ -16,6 +16,7 @@ from kernelweave.operators.features import FeatureOperator
 from kernelweave.operators.memory import memory_budget, show_bytes
 from kernelweave.operators.positional import LetterRows, PositionalOperator
 from kernelweave.operators.prefixes import PREFIX_BITS, index_bytes, spread
+from kernelweave.operators.vocabulary import feature_rows
 
 DOUBLE_UP_TO = 256e6
 """A Gram matrix is kept in double precision up to this size; beyond it, single precision halves the traffic."""
@@ -126,17 +127,17 @@ def bind_explicit(kernel: Kernel, X: Any, engine: Engine, limit: float | str | N
             size = index_bytes(len(prepared.codes), length, cells.shape[1], rows.spelling)
             _refuse(size, f"The sorted k-mers of {len(prepared.codes)} sequences", limit)
             return PositionalOperator(kernel, prepared, rows, spread(cells, shifts))
-    if isinstance(kernel, FeatureMap):
+    if isinstance(kernel, FeatureMap | Counted):
         _refuse(feature_bytes(kernel, X), f"The features of {X.shape[0]} rows", limit)
         return FeatureOperator(kernel, X, engine)
     return None
 
 
-def feature_bytes(kernel: FeatureMap, X: Any) -> float:
+def feature_bytes(kernel: Kernel, X: Any) -> float:
     """Return about how many bytes the features of all rows take while they are made, judged by some of the rows."""
     n = X.shape[0]
     some = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64))
-    return float(n * kernel.features(X[some]).nnz / max(1, len(some)) * FEATURE_BYTES)
+    return float(n * len(feature_rows(kernel, X[some]).values) / max(1, len(some)) * FEATURE_BYTES)
 
 
 def _refuse(size: float, what: str, limit: float | str | None) -> None:

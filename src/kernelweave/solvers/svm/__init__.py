@@ -24,9 +24,9 @@ SVM_SOLVERS: dict[str, type] = {"smo": SMO, "chunking": Chunking, "dual_coordina
 def choose_svm_solver(name: str, problem: Problem, params: dict[str, Any] | None = None) -> Any:
     """Return a solver: the named one, or for "auto" what is fastest.
 
-    Newton for smooth losses; else SMO where the Gram matrix is in memory, since it takes less CPU time there than
-    working sets of any size from 5,000 rows on (benchmarks/svm_vs_sklearn.py --solvers); coordinate descent where rows
-    have explicit features and are far from each other; chunking elsewhere.
+    Coordinate descent where rows have explicit features and are far from each other; elsewhere Newton for smooth
+    losses, SMO where the Gram matrix is in memory, since it takes less CPU time there than working sets of any size
+    from 5,000 rows on (benchmarks/svm_vs_sklearn.py --solvers), and chunking for what is left.
     """
     if name == "auto":
         name = _fastest(problem)
@@ -39,13 +39,11 @@ def choose_svm_solver(name: str, problem: Problem, params: dict[str, Any] | None
 
 
 def _fastest(problem: Problem) -> str:
-    if problem.loss.smooth:
-        return "newton"
-    if isinstance(problem.operator, Dense):
-        return "smo"
     if isinstance(problem.operator, PrimalOperator) and spread_out(problem.operator):
         return "dual_coordinate"
-    return "chunking"
+    if problem.loss.smooth:
+        return "newton"
+    return "smo" if isinstance(problem.operator, Dense) else "chunking"
 
 
 def spread_out(operator: Operator) -> bool:

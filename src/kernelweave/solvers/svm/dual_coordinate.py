@@ -1,9 +1,12 @@
 """Dual coordinate descent on explicit features (Hsieh et al. 2008; Allauzen, Cortes and Mohri, Algorithm 2).
 
-Solves the box-constrained dual of `problems.Problem` for operators whose rows have explicit features.  The normal
+Solves the separable dual of `problems.Problem` for operators whose rows have explicit features.  The normal
 vector ``w = sum_i alpha_i Phi(x_i)`` is kept, so a step along row i costs what the row's features cost:
 
     f_i = <w, Phi(x_i)> + b;   move v_i to its best value in the box;   w += (change of alpha_i) Phi(x_i)
+
+The best value is a quotient, clipped to the box, for piecewise linear and quadratic losses, and found by Newton's
+method in one variable for logistic ones (Yu, Huang and Lin 2011).
 
 One `step` of the solver is a pass over the active rows in random order.  Rows that rest at a bound and push against it
 are left out (shrinking); once they are most of the rows, the rest get a normal vector of their own, which is small
@@ -72,9 +75,9 @@ class DualCoordinate:
 
     def init(self, problem: Problem, start: Array | None, stop: Stop) -> None:
         """Start from `start` (alpha, clipped into the box) or from zero."""
-        box = problem.loss.box(problem.y, problem.cost)
+        box = problem.loss.separable(problem.y, problem.cost)
         if box is None:
-            raise TypeError(f"{problem.loss.name} loss has no box-constrained dual; use solver='newton'.")
+            raise TypeError(f"{problem.loss.name} loss has no separable dual; use solver='newton'.")
         if not isinstance(problem.operator, PrimalOperator):
             raise TypeError(
                 "solver='dual_coordinate' needs a kernel with explicit features and without shifts (such as "
@@ -88,8 +91,8 @@ class DualCoordinate:
         self.full = problem.operator.descent(None, self.dtype)
         if problem.free:
             coupled = PULL * float((self.diag + box.ridge).mean())
-            across = float(np.abs(box.p).mean()) / max(float(problem.cost.sum()), np.finfo(float).tiny)
-            self.pull, self.b = max(coupled, across, np.finfo(float).tiny), 0.0
+            across = (float(np.abs(box.p).mean()) + box.entropy) / max(float(problem.cost.sum()), np.finfo(float).tiny)
+            self.pull, self.b = max(coupled, across, np.finfo(float).tiny), self._middle()
         else:
             self.pull = problem.shift
             self.b = self.pull * float(self.v.sum())
@@ -97,6 +100,13 @@ class DualCoordinate:
         self.ledger, self.seen, self.idle = Ledger(), np.inf, 0
         self.losses = np.zeros(problem.operator.n)
         self._enter(np.arange(problem.operator.n), self.full)
+
+    def _middle(self) -> float:
+        """Return the intercept that a start asks for: what variables between their bounds have in common."""
+        inside = (self.v > self.box.low) & (self.v < self.box.high) & (self.v != 0.0)
+        if not inside.any():
+            return 0.0
+        return float(np.median(self.box.gains(self.full.product(self.alpha), self.v)[inside]))
 
     @property
     def alpha(self) -> Array:
@@ -149,7 +159,7 @@ class DualCoordinate:
         """From what the rows saw in passing: is a certificate due, and which rows can be left out?"""
         state, problem = self.state, self.problem
         f, v = state.outputs[order], state.v[:, order]
-        gains = state.p[:, order] - f - state.ridge[order] * v
+        gains = self.box.gains(f, v, self.rows[order])
         low, high = v <= state.low[:, order], v >= state.high[:, order]
         free = ~((low & (gains < 0)) | (high & (gains > 0)))
         typical = float(np.abs(gains[free]).mean()) if free.any() else 0.0
@@ -179,7 +189,7 @@ class DualCoordinate:
 
     def _call_back(self, outputs: Array) -> None:
         """Make active again every row that could move, given all outputs."""
-        gains = self.box.p - (outputs + self.b) - self.box.ridge * self.v
+        gains = self.box.gains(outputs + self.b, self.v)
         slack = SLACK * self.drift
         resting = (self.v <= self.box.low) & (gains <= -slack) | (self.v >= self.box.high) & (gains >= slack)
         wanted = ~np.all(resting, axis=0) if self.shrinking else np.ones(len(outputs), dtype=bool)
@@ -211,7 +221,8 @@ class DualCoordinate:
 
         ridge = cut(np.broadcast_to(box.ridge, self.diag.shape))
         curvature = cut(self.diag) + ridge + self.pull
+        curvature = np.maximum(curvature, np.finfo(float).tiny)
         return DescentState(
-            cut(box.p), ridge, cut(box.low), cut(box.high), np.maximum(curvature, np.finfo(float).tiny), fixed,
-            self.b, self.pull, cut(self.v), np.zeros(len(rows)),
+            cut(box.p), ridge, box.entropy, cut(box.low), cut(box.high), curvature, fixed, self.b, self.pull,
+            cut(self.v), np.zeros(len(rows)),
         )  # fmt: skip

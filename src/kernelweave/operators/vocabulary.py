@@ -1,0 +1,166 @@
+"""Features by code, and a number for each distinct code.
+
+A feature is named by one or several 63-bit words (an n-gram of ten letters takes two), of which a training set uses a
+small part.  `Vocabulary` numbers the codes it meets in the order in which they come, so that common ones, which come
+early, stand together.  It is a hash table with open addresses: a line holds the words of a code and its number, so that
+a look-up costs one cache line.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from kernelweave._numba import jit
+from kernelweave.kernels.base import Array, Counted, FeatureMap, Kernel
+
+FIRST_LINES = 1 << 12
+GROWTH = 4
+"""Lines for each code right after the table has grown; it grows again at two."""
+AHEAD = 16
+"""Codes whose lines are fetched together."""
+MIXER = np.uint64(0x9E3779B97F4A7C15)
+"""Two to the 64th over the golden ratio: products with it spread neighbouring codes."""
+
+
+class FeatureRows(NamedTuple):
+    """Sparse features of n rows: codes (total, words), each once a row, values (total,), bounds (n + 1,)."""
+
+    codes: Array
+    values: Array
+    bounds: Array
+
+
+def feature_rows(kernel: Kernel, X: Any) -> FeatureRows:
+    """Return the features of rows under a kernel that counts strings, or has any other explicit features."""
+    if isinstance(kernel, Counted):
+        found = kernel.counts(X)
+        return FeatureRows(found.codes, found.values, found.bounds)
+    return as_rows(cast(FeatureMap, kernel).features(X))
+
+
+def as_rows(table: Any) -> FeatureRows:
+    """Return a CSR table as rows of codes, its column numbers."""
+    return FeatureRows(table.indices.reshape(-1, 1), table.data, table.indptr)
+
+
+class Vocabulary:
+    """Distinct codes and their numbers.
+
+    Parameters
+    ----------
+    words : of a code
+
+    Examples
+    --------
+    >>> known = Vocabulary(1)
+    >>> known.number(np.array([[70], [5], [70]])), known.find(np.array([[5], [6]])), known.size
+    (array([0, 1, 0], dtype=int32), array([ 1, -1], dtype=int32), 2)
+    """
+
+    def __init__(self, words: int):
+        self.words, self.size = words, 0
+        self.lines = _empty(FIRST_LINES, words)
+
+    def number(self, codes: Array) -> Array:
+        """Return the numbers of codes (total, words); those not met before get the next ones."""
+        out, done = np.empty(len(codes), np.int32), 0
+        while True:
+            done, self.size, _ = _number(codes, done, self.lines, self.size, out)
+            if done == len(codes):
+                return out
+            larger = _empty(GROWTH * max(self.size, FIRST_LINES), self.words)
+            _move(self.lines, larger)
+            self.lines = larger
+
+    def find(self, codes: Array) -> Array:
+        """Return the numbers of codes, -1 for those that are not known."""
+        out = np.empty(len(codes), np.int32)
+        _find(codes, self.lines, out)
+        return out
+
+    def codes(self) -> Array:
+        """Return the codes in the order of their numbers, (size, words)."""
+        out = np.empty((self.size, self.words), np.int64)
+        used = self.lines[:, -1] >= 0
+        out[self.lines[used, -1]] = self.lines[used, :-1]
+        return out
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in use."""
+        return self.lines.nbytes
+
+
+def _empty(least: int, words: int) -> Array:
+    return np.full((1 << (least - 1).bit_length(), words + 1), -1, np.int64)
+
+
+@jit
+def _home(codes, i, lines):  # type: ignore[no-untyped-def]
+    key = np.uint64(0)
+    for word in range(codes.shape[1]):
+        key = (key ^ np.uint64(codes[i, word])) * MIXER
+        key ^= key >> np.uint64(29)
+    return np.int64((key * MIXER) >> np.uint64(20)) & (lines.shape[0] - 1)
+
+
+@jit
+def _touch(codes, start, stop, lines):  # type: ignore[no-untyped-def]
+    # Reads the first line of several codes: unlike look-ups, these reads do not wait for each other.
+    total = 0
+    for i in range(start, stop):
+        total ^= lines[_home(codes, i, lines), 0]
+    return total
+
+
+@jit
+def _line(codes, i, lines):  # type: ignore[no-untyped-def]
+    # The line of a code: its own, or the empty one where it belongs.
+    words, last = codes.shape[1], lines.shape[0] - 1
+    at = _home(codes, i, lines)
+    while lines[at, words] >= 0:
+        same = True
+        for word in range(words):
+            same = same and lines[at, word] == codes[i, word]
+        if same:
+            break
+        at = (at + 1) & last
+    return at
+
+
+@jit
+def _number(codes, start, lines, size, out):  # type: ignore[no-untyped-def]
+    words, most, seen = codes.shape[1], lines.shape[0] // 2, 0
+    for i in range(start, codes.shape[0]):
+        if (i - start) % AHEAD == 0:
+            seen ^= _touch(codes, i, min(i + AHEAD, codes.shape[0]), lines)
+        at = _line(codes, i, lines)
+        if lines[at, words] < 0:
+            if size >= most:
+                return i, size, seen
+            for word in range(words):
+                lines[at, word] = codes[i, word]
+            lines[at, words] = size
+            size += 1
+        out[i] = lines[at, words]
+    return codes.shape[0], size, seen
+
+
+@jit
+def _find(codes, lines, out):  # type: ignore[no-untyped-def]
+    words, seen = codes.shape[1], 0
+    for i in range(codes.shape[0]):
+        if i % AHEAD == 0:
+            seen ^= _touch(codes, i, min(i + AHEAD, codes.shape[0]), lines)
+        out[i] = lines[_line(codes, i, lines), words]
+    return seen
+
+
+@jit
+def _move(lines, larger):  # type: ignore[no-untyped-def]
+    words = lines.shape[1] - 1
+    for i in range(lines.shape[0]):
+        if lines[i, words] >= 0:
+            larger[_line(lines[:, :words], i, larger)] = lines[i]
