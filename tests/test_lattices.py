@@ -22,9 +22,9 @@ weights = st.floats(0.05, 4.0)
 
 
 @st.composite
-def lattices(draw: st.DrawFn) -> tuple[list[Any], dict[int, float]]:
+def lattices(draw: st.DrawFn, start_first: bool = True) -> tuple[list[Any], dict[int, float]]:
     """Arcs that follow a hidden order of the states, and some final weights."""
-    order = [0, *draw(st.permutations(range(1, N_STATES)))]
+    order = [0, *draw(st.permutations(range(1, N_STATES)))] if start_first else draw(st.permutations(range(N_STATES)))
     pairs = st.tuples(st.integers(0, N_STATES - 1), st.integers(0, N_STATES - 1)).filter(lambda p: p[0] < p[1])
     arcs = draw(st.lists(st.tuples(pairs, st.sampled_from(["a", "b", "c", None]), weights), max_size=10))
     finals = draw(st.dictionaries(st.integers(0, N_STATES - 1), weights, max_size=3))
@@ -61,6 +61,22 @@ def test_keeps_every_string_and_its_weight(rows: list[Any], connect: bool) -> No
         if not connect:
             highest = max([*finals, *(max(arc[:2]) for arc in arcs), 0])
             assert X.state_counts[i] == highest + 1
+
+
+@given(st.lists(lattices(start_first=False), max_size=4))
+def test_state_0_is_the_initial_one_whatever_leads_to_it(rows: list[Any]) -> None:
+    X = build(rows)
+    assert Lattices(*X._table, ABC, X.ids) == X
+    for i, (arcs, finals) in enumerate(rows):
+        assert strings(X, i) == pytest.approx(walked(arcs, finals))
+
+
+def test_states_in_front_of_the_initial_one_are_left_out() -> None:
+    arcs = [(0, 1, "a", 1.0), (2, 0, "into", 1.0), (2, 1, "lost", 1.0)]
+    X = Lattices.from_arcs([(arcs, [1])])
+    assert (X[0], len(X.source), len(X.finals)) == ("a", 1, 2)
+    with pytest.raises(LatticeError, match="the final state 2 cannot be reached from the initial state 0"):
+        Lattices.from_arcs([(arcs, [1, 2])])
 
 
 @given(many)

@@ -201,22 +201,31 @@ def _codes(labels: Sequence[Any], alphabet: Any, unknown: str, offsets: Array) -
 
 
 def _topological(table: Table, connect: bool) -> Array:
-    """Return the new number of every state within its lattice."""
-    from kernelweave.data.lattice_loops import number_states
-
+    """Return the new number of every state within its lattice; that of the initial state is 0."""
     if (table.target > table.source).all():
         sizes = np.diff(table.state_offsets)
         return (np.arange(table.finals.size) - np.repeat(table.state_offsets[:-1], sizes)).astype(np.int32)
-    where = table.state_offsets[table.rows] + table.source
+    number, row = _numbered(table, np.ones(table.source.size, np.bool_))
+    if row >= 0:
+        raise LatticeError("it lies on a cycle, but lattices have none.", row, _cyclic_arc(table, row, number))
+    entering = table.target == 0
+    if not entering.any():
+        return number
+    if not connect:
+        raise LatticeError("it enters the initial state 0.", *_place(table.arc_offsets, int(entering.argmax())))
+    # Without a cycle such arcs come from states that cannot be reached: they go, and must not push state 0 back.
+    return _numbered(table, ~entering)[0]
+
+
+def _numbered(table: Table, counted: Array) -> tuple[Array, int]:
+    """Return the topological numbers of states along some of the arcs, and the first lattice with a cycle or -1."""
+    from kernelweave.data.lattice_loops import number_states
+
+    where = (table.state_offsets[table.rows] + table.source)[counted]
     order = np.argsort(where, kind="stable")
     starts = np.searchsorted(where[order], np.arange(table.finals.size + 1)).astype(np.int64)
     number = np.empty(table.finals.size, np.int32)
-    row = number_states(table.target[order], starts, table.state_offsets, number)
-    if row >= 0:
-        raise LatticeError("it lies on a cycle, but lattices have none.", row, _cyclic_arc(table, row, number))
-    if not connect and (found := _first(table, table.target == 0)) is not None:
-        raise LatticeError("it enters the initial state 0.", *found)
-    return number
+    return number, int(number_states(table.target[counted][order], starts, table.state_offsets, number))
 
 
 def _cyclic_arc(table: Table, row: int, number: Array) -> int:
