@@ -19,6 +19,8 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from kernelweave.automata.base import Transducer
+from kernelweave.automata.stored import Columns, columns_of, from_columns
 from kernelweave.data import Alphabet, Lattices, Sequences, Views
 from kernelweave.data.lattice_build import Table
 from kernelweave.data.rows import IDS, packed_ids, unpacked_ids
@@ -149,6 +151,11 @@ class Writer:
         ids = {_ID_NAMES[name]: self.tensor(values) for name, values in packed_ids(rows.ids).items()}
         return {"type": kind, "alphabet": self.node(rows.alphabet), **parts, **ids}
 
+    def transducer(self, machine: Transducer) -> Node:
+        """Return the node of a machine: its arcs and final weights, and what its labels spell."""
+        parts = {name: self.tensor(column) for name, column in columns_of(machine)._asdict().items()}
+        return {"type": "transducer", "alphabet": self.node(machine.alphabet), **parts}
+
     def csr(self, table: Any) -> Node:
         """Return the node of a sparse table."""
         parts = {name: self.tensor(getattr(table, name)) for name in ("data", "indices", "indptr")}
@@ -176,6 +183,7 @@ _WRITERS: list[tuple[Any, Callable[[Writer, Any], Node]]] = [
     (Windows, Writer.windows),
     (Sequences, Writer.sequences),
     (Lattices, Writer.lattices),
+    (Transducer, Writer.transducer),
     (Views, lambda w, v: {"type": "views", "blocks": [[name, w.node(block)] for name, block in v.items()]}),
     (Alphabet, lambda w, v: {"type": "alphabet", "description": v.to_dict()}),
     (Trace, lambda w, v: {"type": "trace", "columns": [[name, w.node(v[name])] for name in v.columns]}),
@@ -257,6 +265,12 @@ class Reader:
         table = Table._make(self.tensors[node[name]] for name in Table._fields)
         return Lattices(*table, self.value(node["alphabet"]), self._ids(node, table.arc_offsets.size - 1))
 
+    def transducer(self, node: Node) -> Transducer:
+        """Return a machine, its arcs checked."""
+        return from_columns(
+            Columns._make(self.tensors[node[name]] for name in Columns._fields), self.value(node["alphabet"])
+        )
+
     def _ids(self, node: Node, n: int) -> Array | None:
         return unpacked_ids({key: self.tensors[node[name]] for key, name in _ID_NAMES.items() if name in node}, n)
 
@@ -288,6 +302,7 @@ _READERS: dict[str, Callable[[Reader, Node], Any]] = {
     "windows": Reader.windows,
     "sequences": Reader.sequences,
     "lattices": Reader.lattices,
+    "transducer": Reader.transducer,
     "views": lambda r, n: Views({name: r.value(block) for name, block in n["blocks"]}),
     "alphabet": lambda r, n: Alphabet.from_dict(n["description"]),
     "record": lambda r, n: RECORDS[n["name"]](**r._each(n["state"])),

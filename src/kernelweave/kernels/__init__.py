@@ -8,6 +8,7 @@ from kernelweave.kernels.identity import Identity
 from kernelweave.kernels.mismatch import Mismatch
 from kernelweave.kernels.ngram import NGram
 from kernelweave.kernels.precomputed import Precomputed
+from kernelweave.kernels.rational import Rational
 from kernelweave.kernels.reference import reference
 from kernelweave.kernels.registry import build, describe, parse
 from kernelweave.kernels.spectrum import Spectrum
@@ -32,6 +33,7 @@ __all__ = [
     "Polynomial",
     "Precomputed",
     "Product",
+    "Rational",
     "Scaled",
     "Sigmoid",
     "Spectrum",

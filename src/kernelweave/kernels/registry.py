@@ -18,6 +18,7 @@ from kernelweave.kernels.identity import Identity
 from kernelweave.kernels.mismatch import Mismatch
 from kernelweave.kernels.ngram import NGram
 from kernelweave.kernels.precomputed import Precomputed
+from kernelweave.kernels.rational import Rational
 from kernelweave.kernels.spectrum import Spectrum
 from kernelweave.kernels.vector import RBF, Laplacian, Linear, Polynomial, Sigmoid
 from kernelweave.kernels.weighted_degree import WeightedDegree
@@ -26,7 +27,7 @@ KERNELS: dict[str, type[Kernel]] = {
     cls.__name__: cls
     for cls in (
         Linear, Polynomial, RBF, Laplacian, Sigmoid, Identity, Precomputed,
-        Spectrum, Mismatch, GappedKmer, WeightedDegree, NGram, GappyNGram,
+        Spectrum, Mismatch, GappedKmer, WeightedDegree, NGram, GappyNGram, Rational,
         On, Sum, Product, Scaled, Cosine,
     )
 }  # fmt: skip
