@@ -94,7 +94,7 @@ def by_distance(first: Any, second: Any) -> float:
 
 
 def exactly(first: Any, second: Any) -> float:
-    """Return D with all of its digits: a written machine of one state ends with its final weight and a count of arcs."""
+    """Return D with all of its digits: a written machine of one state ends with its final weight and its arcs, none."""
     made = summed(first, second)
     if not made.num_states():
         return 0.0
