@@ -157,6 +157,25 @@ class Descent(Protocol):
 
 
 @runtime_checkable
+class Automaton(Protocol):
+    """Ability of a `Descent`: its normal vector is an automaton, whose size can be told."""
+
+    n_arcs: int
+
+
+DESCENT_STORES = ("indexed", "trie", "minimal", "naive")
+"""How coordinate descent can keep the normal vector: over numbered features, or as an automaton of strings."""
+
+
+@runtime_checkable
+class StringFeatures(Protocol):
+    """Ability: features are strings, so that the normal vector can be an automaton."""
+
+    def stored(self, store: str) -> Descent:
+        """Return a normal vector over all rows, kept in a store of this name."""
+
+
+@runtime_checkable
 class PrimalOperator(Operator, Protocol):
     """Ability: rows have explicit features, and coordinate descent can keep the normal vector itself."""
 

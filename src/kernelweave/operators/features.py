@@ -15,8 +15,8 @@ import numpy as np
 from kernelweave._numba import jit
 from kernelweave._numba.coordinate import box_step
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.base import Array, Kernel
-from kernelweave.operators.base import DescentState
+from kernelweave.kernels.base import Array, Counted, Kernel
+from kernelweave.operators.base import Descent, DescentState
 from kernelweave.operators.cross import spans
 from kernelweave.operators.vocabulary import FeatureRows, Vocabulary, feature_rows
 
@@ -88,7 +88,7 @@ class FeatureOperator:
     """
 
     def __init__(self, kernel: Kernel, X: Any, engine: Engine):
-        self.kernel, self.engine = kernel, engine
+        self.kernel, self.X, self.engine = kernel, X, engine
         self.shared = SharedColumns(feature_rows(kernel, X))
         self.n = self.shared.n
 
@@ -120,6 +120,14 @@ class FeatureOperator:
         """Return a normal vector over some rows, for coordinate descent."""
         every = np.arange(self.n) if rows is None else rows
         return FeatureDescent(self.shared, every, self.engine, dtype)
+
+    def stored(self, store: str) -> Descent:
+        """Return a weight vector that is an automaton, for coordinate descent on all rows."""
+        from kernelweave.operators.string_descent import STRING_STORES, StringDescent, StringRows
+
+        if not isinstance(self.kernel, Counted):
+            raise TypeError(f"store={store!r} holds strings, but the features of {self.kernel!r} are none.")
+        return StringDescent(STRING_STORES[store](StringRows(self.kernel, self.X)), self.descent(None, np.float64))
 
 
 class FeatureDescent:

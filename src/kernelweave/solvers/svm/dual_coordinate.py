@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave.losses import BoxQP
-from kernelweave.operators.base import Descent, DescentState, PrimalOperator
+from kernelweave.operators.base import DESCENT_STORES, Automaton, Descent, DescentState, PrimalOperator, StringFeatures
 from kernelweave.solvers.certificate import Ledger, PrimalPoint, certify
 from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.problems import Array, Problem, dot
@@ -60,6 +60,9 @@ class DualCoordinate:
     order : "permuted" visits the rows in a new random order in each pass, "sequential" as they are, which takes several
         times as many passes, and with a free intercept may take very many
     shrinking : leave out rows that rest at a bound
+    store : "indexed" keeps the normal vector as a flat array over numbered features.  Kernels whose features are
+        strings (n-grams, rational kernels) can keep it as an automaton too: "trie", "minimal" or "naive"; the
+        classifier is the same, the time is not
     random_state : seed of the order
     """
 
@@ -68,10 +71,12 @@ class DualCoordinate:
     rows: Array
     active: Array
 
-    def __init__(self, order: str = "permuted", shrinking: bool = True, random_state: int = 0):
+    def __init__(self, order: str = "permuted", shrinking: bool = True, store: str = "indexed", random_state: int = 0):
         if order not in ORDERS:
             raise ValueError(f"order={order!r} must be one of {', '.join(ORDERS)}.")
-        self.order, self.shrinking, self.random_state = order, shrinking, random_state
+        if store not in DESCENT_STORES:
+            raise ValueError(f"store={store!r} must be one of {', '.join(DESCENT_STORES)}.")
+        self.order, self.shrinking, self.store, self.random_state = order, shrinking, store, random_state
 
     def init(self, problem: Problem, start: Array | None, stop: Stop) -> None:
         """Start from `start` (alpha, clipped into the box) or from zero."""
@@ -85,10 +90,11 @@ class DualCoordinate:
             )
         self.problem, self.box, self.stop = problem, box, stop
         self.random = np.random.default_rng(self.random_state)
-        self.dtype: type = np.float32 if stop.tol >= SINGLE_FROM else np.float64
+        single = stop.tol >= SINGLE_FROM and self.store == "indexed"
+        self.dtype: type = np.float32 if single else np.float64
         self.diag = problem.operator.diag()
         self.v = box.split(np.zeros(problem.operator.n) if start is None else np.asarray(start, dtype=float))
-        self.full = problem.operator.descent(None, self.dtype)
+        self.full = self._descent(problem)
         if problem.free:
             coupled = PULL * float((self.diag + box.ridge).mean())
             across = (float(np.abs(box.p).mean()) + box.entropy) / max(float(problem.cost.sum()), np.finfo(float).tiny)
@@ -100,6 +106,15 @@ class DualCoordinate:
         self.ledger, self.seen, self.idle = Ledger(), np.inf, 0
         self.losses = np.zeros(problem.operator.n)
         self._enter(np.arange(problem.operator.n), self.full)
+
+    def _descent(self, problem: Problem) -> Descent:
+        """Return the normal vector of all rows, in the store that was asked for."""
+        if self.store == "indexed":
+            assert isinstance(problem.operator, PrimalOperator)
+            return problem.operator.descent(None, self.dtype)
+        if not isinstance(problem.operator, StringFeatures):
+            raise TypeError(f"store={self.store!r} holds strings of any place; this kernel needs store='indexed'.")
+        return problem.operator.stored(self.store)
 
     def _middle(self) -> float:
         """Return the intercept that a start asks for: what variables between their bounds have in common."""
@@ -137,7 +152,8 @@ class DualCoordinate:
             if ledger.gap > self.stop.tol:
                 self._sharpen(ledger.gap)
                 self._call_back(outputs)
-        return {"active": float(len(self.active))}
+        told = {"active": float(len(self.active))}
+        return told | {"arcs": float(self.full.n_arcs)} if isinstance(self.full, Automaton) else told
 
     def fallback(self) -> PrimalPoint:
         """Return the current point; a run that ends before its first certificate gets one after all."""
@@ -174,7 +190,7 @@ class DualCoordinate:
             slack = SLACK * max(typical, self.drift)
             rest = np.all((low & (gains < -slack)) | (high & (gains > slack)), axis=0)
             self.active = np.sort(order[~rest])
-            if SMALL <= len(self.active) < COMPACT * self.local.n:
+            if self.store == "indexed" and SMALL <= len(self.active) < COMPACT * self.local.n:
                 self._enter(self.rows[self.active])
 
     def _sharpen(self, gap: float) -> None:
@@ -203,7 +219,7 @@ class DualCoordinate:
     def _enter(self, rows: Array, descent: Descent | None = None) -> None:
         """Give some rows a normal vector of their own; all others stay as they are."""
         n = self.problem.operator.n
-        small = len(rows) < COMPACT * n
+        small = len(rows) < COMPACT * n and self.store == "indexed"
         assert isinstance(self.problem.operator, PrimalOperator)
         if descent is None:
             descent = self.problem.operator.descent(rows, self.dtype) if small else self.full
