@@ -152,8 +152,8 @@ class Descent(Protocol):
     def outputs(self, alpha: Array) -> Array:
         """Return the output of every row, from the normal vector."""
 
-    def product(self, alpha: Array) -> Array:
-        """Return ``K @ alpha`` afresh, in double precision."""
+    def product(self, alpha: Array, rows: Array | None = None) -> Array:
+        """Return ``K @ alpha`` afresh, in double precision; only some rows of it where `rows` are named."""
 
 
 @runtime_checkable

@@ -44,7 +44,7 @@ class SharedColumns:
         number = self.vocabulary.number(features.codes)
         rows_with = np.bincount(number, minlength=self.vocabulary.size)
         several = rows_with > 1
-        self.shared = np.where(several, np.cumsum(several) - 1, -1).astype(np.int32)
+        self.shared = _in_order(self.vocabulary.codes(), several)
         self.width, kept = int(several.sum()), int(rows_with[several].sum())
         self.starts = np.zeros(self.n + 1, np.int64)
         self.columns = np.empty(kept, np.int32)
@@ -56,7 +56,8 @@ class SharedColumns:
 
     def codes(self) -> Array:
         """Return the code of every shared column, (width, words)."""
-        return self.vocabulary.codes()[self.shared >= 0]
+        known = np.flatnonzero(self.shared >= 0)
+        return self.vocabulary.codes()[known[np.argsort(self.shared[known])]]
 
     def arrays(self) -> tuple[Array, Array, Array]:
         """Return what the jitted loops read."""
@@ -151,11 +152,31 @@ class FeatureDescent:
         self.shared.outputs(self.w, self.engine, out)
         return out[self.rows] + self.shared.own[self.rows] * alpha
 
-    def product(self, alpha: Array) -> Array:
+    def product(self, alpha: Array, rows: Array | None = None) -> Array:
         """Return ``K @ alpha`` afresh, in double precision."""
-        out, moved = np.zeros(self.shared.n), np.flatnonzero(alpha)
-        self.shared.outputs(self.shared.vector(self.rows[moved], alpha[moved]), self.engine, out)
+        moved = np.flatnonzero(alpha)
+        w = self.shared.vector(self.rows[moved], alpha[moved])
+        if rows is not None:
+            named, out = self.rows[rows], np.zeros(len(rows))
+            self.engine.map(
+                lambda s: gather_some(*self.shared.arrays(), w, named[s], out[s]), spans(len(rows), SHARD)
+            )  # fmt: skip
+            return out + self.shared.own[named] * alpha[rows]
+        out = np.zeros(self.shared.n)
+        self.shared.outputs(w, self.engine, out)
         return out[self.rows] + self.shared.own[self.rows] * alpha
+
+
+def _in_order(codes: Array, several: Array) -> Array:
+    """Return the column of each code, -1 for those of a single row.
+
+    Columns rise with the codes, which rise in each row: walking along a row then walks along w, which halves the time.
+    """
+    order = np.lexsort(codes.T[::-1])
+    columns = np.full(len(codes), -1, np.int32)
+    kept = order[several[order]]
+    columns[kept] = np.arange(len(kept), dtype=np.int32)
+    return columns
 
 
 def _value_type(values: Array) -> type:
@@ -197,13 +218,13 @@ def row_dot(columns, values, w, start, stop):  # type: ignore[no-untyped-def]
     a = b = c = d = 0.0
     t = start
     while t + 4 <= stop:
-        a += np.float64(values[t]) * w[columns[t]]
-        b += np.float64(values[t + 1]) * w[columns[t + 1]]
-        c += np.float64(values[t + 2]) * w[columns[t + 2]]
-        d += np.float64(values[t + 3]) * w[columns[t + 3]]
+        a += values[t] * w[columns[t]]
+        b += values[t + 1] * w[columns[t + 1]]
+        c += values[t + 2] * w[columns[t + 2]]
+        d += values[t + 3] * w[columns[t + 3]]
         t += 4
     while t < stop:
-        a += np.float64(values[t]) * w[columns[t]]
+        a += values[t] * w[columns[t]]
         t += 1
     return (a + b) + (c + d)
 
@@ -221,6 +242,13 @@ def gather_rows(starts, columns, values, w, start, stop, out):  # type: ignore[n
     """``out[i] += <phi(i), w>`` for the rows from start to stop."""
     for i in range(start, stop):
         out[i] += row_dot(columns, values, w, starts[i], starts[i + 1])
+
+
+@jit
+def gather_some(starts, columns, values, w, rows, out):  # type: ignore[no-untyped-def]
+    """``out[j] += <phi(rows[j]), w>``."""
+    for j in range(len(rows)):
+        out[j] += row_dot(columns, values, w, starts[rows[j]], starts[rows[j] + 1])
 
 
 @jit

@@ -38,9 +38,10 @@ class PathDescent:
         """Return the outputs of every row as the normal vector has them."""
         return self.paths.outputs(self.vector) + self.own * alpha
 
-    def product(self, alpha: Array) -> Array:
+    def product(self, alpha: Array, rows: Array | None = None) -> Array:
         """Return ``K @ alpha`` afresh, in double precision."""
-        return self.paths.outputs(self.paths.vector(alpha, np.float64)) + self.own * alpha
+        outputs = self.paths.outputs(self.paths.vector(alpha, np.float64)) + self.own * alpha
+        return outputs if rows is None else outputs[rows]
 
 
 @jit

@@ -223,9 +223,9 @@ class StringDescent:
         """Return the outputs of every row as W has them."""
         return np.array([self.weights.look_up(row) for row in range(self.n)])
 
-    def product(self, alpha: Array) -> Array:
+    def product(self, alpha: Array, rows: Array | None = None) -> Array:
         """Return ``K @ alpha`` afresh."""
-        return self.indexed.product(alpha)
+        return self.indexed.product(alpha, rows)
 
 
 @jit

@@ -226,7 +226,7 @@ class DualCoordinate:
         rows = np.arange(n) if descent is self.full else rows
         alpha, others = self.alpha, self.alpha
         others[rows] = 0.0
-        fixed = self.full.product(others)[rows] if np.any(others) else np.zeros(len(rows))
+        fixed = self.full.product(others, rows) if np.any(others) else np.zeros(len(rows))
         descent.start(alpha[rows])
         self.rows, self.local, self.active = rows, descent, np.arange(len(rows))
         self.state = self._local_state(self.box, rows, fixed)
