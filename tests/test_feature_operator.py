@@ -199,5 +199,5 @@ def test_n_grams_that_no_column_number_holds_keep_their_features():
     with pytest.raises(ValueError, match="63 bits"):
         Spectrum(12).features(X)
     operator = FeatureOperator(Spectrum(12), X, Serial())
-    assert operator.shared.codes().shape == (operator.shared.width, 2)
+    assert operator.shared.codes.shape == (operator.shared.width, 2)
     check(operator, Spectrum(12).gram(X))

@@ -22,10 +22,10 @@ class Kept:
     """Room for the normal vector of a fitted model."""
 
     def __init__(self) -> None:
-        self.vector: NormalVector | None = None
+        self.vector: NormalVector | Several | None = None
         self.coef: Array | None = None
 
-    def of(self, kernels: list[Kernel], weights: Array, kept: Any, coef: Array) -> NormalVector | None:
+    def of(self, kernels: list[Kernel], weights: Array, kept: Any, coef: Array) -> NormalVector | Several | None:
         """Return the normal vector of a model, or None where it must be scored by kernel values.
 
         Parameters
@@ -40,6 +40,18 @@ class Kept:
         return self.vector
 
 
+class Several:
+    """Normal vectors of several kernels, whose scores add up."""
+
+    def __init__(self, vectors: list[NormalVector]):
+        self.vectors = vectors
+
+    def add_to(self, out: Array, X: Any, engine: Any) -> None:
+        """Add the scores of new rows to `out`, (rows, outputs)."""
+        for vector in self.vectors:
+            vector.add_to(out, X, engine)
+
+
 _rooms: WeakKeyDictionary[Any, Kept] = WeakKeyDictionary()
 
 
@@ -48,7 +60,7 @@ def room(model: Any) -> Kept:
     return _rooms.setdefault(model, Kept())
 
 
-def _make(kernels: list[Kernel], weights: Array, kept: Any, coef: Array) -> NormalVector | None:
+def _make(kernels: list[Kernel], weights: Array, kept: Any, coef: Array) -> NormalVector | Several | None:
     if not kernels or not all(explicit(kernel, kept) for kernel in kernels):
         return None
     if all(isinstance(kernel, Positional) for kernel in kernels):
@@ -56,10 +68,10 @@ def _make(kernels: list[Kernel], weights: Array, kept: Any, coef: Array) -> Norm
             [cast(Positional, kernel) for kernel in kernels], kernels[0].prepare(kept).codes.shape[1], weights
         )
         return None if given is None else NormalVector(kernels[0], given, kept, coef)
-    if len(kernels) > 1 or not isinstance(kernels[0], FeatureMap | Counted):
+    if not all(isinstance(kernel, FeatureMap | Counted) for kernel in kernels):
         return None
     try:
-        return NormalVector(kernels[0], None, kept, coef * weights)
+        return Several([NormalVector(kernel, None, kept, coef * weights[:, [k]]) for k, kernel in enumerate(kernels)])
     except ValueError:  # more columns than can be numbered: the Gram form has no such limit
         return None
 

@@ -8,6 +8,7 @@ Columns that occur in one training row only never meet another row.  They are no
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,36 +29,58 @@ BATCH = 64
 """Lines of a Gram matrix that are one part of the work."""
 
 
+@dataclass(frozen=True)
 class SharedColumns:
     """Rows of sparse features, with the columns renumbered and those of a single row left out.
 
-    Parameters
+    Columns rise with the codes of the features, which rise in each row: walking along a row walks along w.
+
+    Attributes
     ----------
-    features : codes, values and bounds of n rows
+    starts : (n + 1,) int64; columns, values : (entries,) of the shared columns
+    own : (n,) squared length of what is left out; diagonal : (n,) that of the whole row
+    codes : (width, words) what each column is, or None where several kernels share the columns
     """
 
-    def __init__(self, features: FeatureRows):
-        self.n = len(features.bounds) - 1
-        self.diagonal = np.empty(self.n)
-        row_squares(features.bounds, features.values, self.diagonal)
-        self.vocabulary = Vocabulary(features.codes.shape[1])
-        number = self.vocabulary.number(features.codes)
-        rows_with = np.bincount(number, minlength=self.vocabulary.size)
-        several = rows_with > 1
-        self.shared = _in_order(self.vocabulary.codes(), several)
-        self.width, kept = int(several.sum()), int(rows_with[several].sum())
-        self.starts = np.zeros(self.n + 1, np.int64)
-        self.columns = np.empty(kept, np.int32)
-        self.values: Array = np.empty(kept, _value_type(features.values))
-        self.own = np.zeros(self.n)
-        _keep(
-            features.bounds, number, self.shared, features.values, self.starts, self.columns, self.values, self.own
-        )  # fmt: skip
+    starts: Array
+    columns: Array
+    values: Array
+    own: Array
+    diagonal: Array
+    width: int
+    codes: Array | None = None
 
-    def codes(self) -> Array:
-        """Return the code of every shared column, (width, words)."""
-        known = np.flatnonzero(self.shared >= 0)
-        return self.vocabulary.codes()[known[np.argsort(self.shared[known])]]
+    @classmethod
+    def of(cls, features: FeatureRows) -> SharedColumns:
+        """Return the features of n rows."""
+        n = len(features.bounds) - 1
+        known = Vocabulary(features.codes.shape[1])
+        number = known.number(features.codes)
+        rows_with = np.bincount(number, minlength=known.size)
+        codes = known.codes()
+        order = np.lexsort(codes.T[::-1])
+        order = order[rows_with[order] > 1]
+        shared = np.full(known.size, -1, np.int32)
+        shared[order] = np.arange(len(order), dtype=np.int32)
+        kept = int(rows_with[order].sum())
+        starts, own, diagonal = np.zeros(n + 1, np.int64), np.zeros(n), np.empty(n)
+        columns = np.empty(kept, np.int32)
+        values: Array = np.empty(kept, _value_type(features.values))
+        row_squares(features.bounds, features.values, diagonal)
+        _keep(features.bounds, number, shared, features.values, starts, columns, values, own)
+        return cls(starts, columns, values, own, diagonal, len(order), codes[order])
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.own)
+
+    def taken(self, rows: Array) -> SharedColumns:
+        """Return some of the rows, with the same columns."""
+        starts = np.concatenate([[0], np.cumsum(np.diff(self.starts)[rows])])
+        columns, values = np.empty(starts[-1], self.columns.dtype), np.empty(starts[-1], self.values.dtype)
+        _take(*self.arrays(), np.asarray(rows, np.int64), starts, columns, values)
+        return SharedColumns(starts, columns, values, self.own[rows], self.diagonal[rows], self.width, self.codes)
 
     def arrays(self) -> tuple[Array, Array, Array]:
         """Return what the jitted loops read."""
@@ -89,9 +112,17 @@ class FeatureOperator:
     """
 
     def __init__(self, kernel: Kernel, X: Any, engine: Engine):
-        self.kernel, self.X, self.engine = kernel, X, engine
-        self.shared = SharedColumns(feature_rows(kernel, X))
-        self.n = self.shared.n
+        self._set(SharedColumns.of(feature_rows(kernel, X)), engine, kernel, X)
+
+    @classmethod
+    def bound(cls, shared: SharedColumns, engine: Engine) -> FeatureOperator:
+        """Return the operator of features that are there already."""
+        made = cls.__new__(cls)
+        made._set(shared, engine, None, None)
+        return made
+
+    def _set(self, shared: SharedColumns, engine: Engine, kernel: Kernel | None, X: Any) -> None:
+        self.shared, self.engine, self.kernel, self.X, self.n = shared, engine, kernel, X, shared.n
 
     def diag(self) -> Array:
         """Return the diagonal, (n,)."""
@@ -127,7 +158,7 @@ class FeatureOperator:
         from kernelweave.operators.string_descent import STRING_STORES, StringDescent, StringRows
 
         if not isinstance(self.kernel, Counted):
-            raise TypeError(f"store={store!r} holds strings, but the features of {self.kernel!r} are none.")
+            raise TypeError(f"store={store!r} holds strings, but the features of {self.kernel or 'a sum'!r} are none.")
         return StringDescent(STRING_STORES[store](StringRows(self.kernel, self.X)), self.descent(None, np.float64))
 
 
@@ -167,18 +198,6 @@ class FeatureDescent:
         return out[self.rows] + self.shared.own[self.rows] * alpha
 
 
-def _in_order(codes: Array, several: Array) -> Array:
-    """Return the column of each code, -1 for those of a single row.
-
-    Columns rise with the codes, which rise in each row: walking along a row then walks along w, which halves the time.
-    """
-    order = np.lexsort(codes.T[::-1])
-    columns = np.full(len(codes), -1, np.int32)
-    kept = order[several[order]]
-    columns[kept] = np.arange(len(kept), dtype=np.int32)
-    return columns
-
-
 def _value_type(values: Array) -> type:
     """Return single precision where it holds every value exactly (counts are whole numbers), else double."""
     for start in range(0, len(values), LOOK):
@@ -210,6 +229,14 @@ def _keep(starts, number, shared, values, new_starts, new_columns, new_values, o
                 new_columns[filled], new_values[filled] = column, values[t]
                 filled += 1
         new_starts[i + 1] = filled
+
+
+@jit
+def _take(starts, columns, values, rows, new_starts, new_columns, new_values):  # type: ignore[no-untyped-def]
+    for j in range(len(rows)):
+        first, size = starts[rows[j]], new_starts[j + 1] - new_starts[j]
+        new_columns[new_starts[j] : new_starts[j + 1]] = columns[first : first + size]
+        new_values[new_starts[j] : new_starts[j + 1]] = values[first : first + size]
 
 
 @jit

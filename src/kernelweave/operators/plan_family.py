@@ -8,15 +8,18 @@ from typing import Any, cast
 import numpy as np
 
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.base import Kernel, Positional, count
+from kernelweave.kernels.base import Counted, FeatureMap, Kernel, Positional, count
 from kernelweave.operators.family import SharedSet, StoredSet
+from kernelweave.operators.feature_set import FeatureSet
 from kernelweave.operators.memory import memory_budget, show_bytes
 from kernelweave.operators.mixture import Family
-from kernelweave.operators.planner import DOUBLE_UP_TO, FEWEST_COLUMNS, FINE_TOLERANCE, GRAM_UP_TO, Plan
+from kernelweave.operators.planner import DOUBLE_UP_TO, FEWEST_COLUMNS, FINE_TOLERANCE, GRAM_UP_TO, Plan, feature_bytes
 from kernelweave.operators.positional_set import PositionalSet, divided
 from kernelweave.operators.prefixes import PREFIX_BITS, index_bytes
 from kernelweave.operators.rank_one import RankOneSet, rank_one_vectors
 
+JOINED = 1.5
+"""Features of all kernels and, beside them, those of their weighted sum."""
 STORE_UP_TO = 0.6e9
 """Beyond this, reading stored matrices costs as much as making kernel values from shared base numbers."""
 
@@ -93,11 +96,30 @@ def bind_positional(
     return made, Plan("positional", np.float64, 0, size, reason)
 
 
+def bind_features(
+    kernels: Sequence[Kernel], X: Any, engine: Engine, limit: float | str | None
+) -> tuple[Any, Plan] | None:
+    """Bind kernels that all have explicit features, where there are many rows; None where they do not or do not fit."""
+    n = X.shape[0]
+    able = all(isinstance(kernel, FeatureMap | Counted) and not isinstance(kernel, Positional) for kernel in kernels)
+    if n <= GRAM_UP_TO or not able:
+        return None
+    try:
+        size = JOINED * sum(feature_bytes(kernel, X) for kernel in kernels)
+        if size > memory_budget(limit):
+            return None
+        made = FeatureSet.of(kernels, X, engine)
+    except ValueError:  # more features than columns can be numbered, or than a row may have: kernel values can do it
+        return None
+    return made, Plan("features", np.float64, 0, int(size), f"the features of {made.m} kernels take {show_bytes(size)}")
+
+
 def bind_family(
     kernels: Sequence[Kernel], X: Any, engine: Engine, limit: float | str | None = "auto", tol: float = 1e-3
 ) -> tuple[Any, Plan]:
     """Bind kernels to training rows in the representation that fits the memory limit; return the set with its plan."""
     together = bind_positional(kernels, X, engine, limit)
+    together = together or bind_features(kernels, X, engine, limit)
     if together is not None:
         return together
     family = Family(kernels)
