@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -38,7 +37,7 @@ class Stories(NamedTuple):
     y: Array
     whole: Array
 
-    def taken(self, rows: Sequence[int]) -> Stories:
+    def taken(self, rows: Array) -> Stories:
         """Return some of the stories."""
         return Stories([self.texts[i] for i in rows], self.y[rows], self.whole[rows])
 
