@@ -70,7 +70,7 @@ def test_tables_of_plf_carry_their_labels(folder, tmp_path):
     assert found["trained_on"] == "plf"
     measured = answer("evaluate", tmp_path / "m.kw", folder / "test.plf.tsv.gz")
     assert measured["accuracy"]["value"] == 1.0
-    assert "lattices over the words alphabet (6 letters)" in run("inspect", tmp_path / "m.kw").stdout
+    assert "lattices of words (6 of them)" in run("inspect", tmp_path / "m.kw").stdout
 
 
 @pytest.mark.parametrize("name", ["train.fst.txt.gz", "train.kwlat"])

@@ -59,7 +59,7 @@ def evaluate(
       kernelweave evaluate table.kw test.csv --label outcome --json
     """
     from kernelweave.cli.predict import decisions
-    from kernelweave.cli.rows import need_labels, read_new
+    from kernelweave.cli.rows import letters, need_labels, new_words, read_new, strange
     from kernelweave.estimators import load
     from kernelweave.io import check_writable
 
@@ -75,6 +75,9 @@ def evaluate(
     reading = o.Reading(*common, symbols, scale, raw_weights)
     rows = read_new(data, fitted, reading)
     y = need_labels(rows, data, label)
+    note = strange(data, new_words(rows.X), letters(rows.X), reading.given() | {"format": format})
+    if note is not None:
+        say.note("note", note)
     scores = decisions(fitted, rows.X)
     about = {"model": model, "data": data, "rows": len(y)}
     if not hasattr(fitted, "decision_function"):

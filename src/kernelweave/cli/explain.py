@@ -1,4 +1,5 @@
-"""What `kernelweave inspect` says of models that compare k-mers at positions: learned weights and best k-mers."""
+"""What `kernelweave inspect` says of models that compare k-mers, at positions or wherever they stand: learned weights
+and best k-mers."""
 
 from __future__ import annotations
 
@@ -14,6 +15,8 @@ SHOWN = 10
 """k-mers that are listed unless told otherwise."""
 QUICK = 40_000_000
 """k-mers of support rows that are looked through within about two seconds; more are looked through only if asked."""
+QUICK_LETTERS = 2_000_000
+"""Letters, or arcs, of support rows whose n-grams are looked through without being asked for."""
 _WHICH = "The model has a decision value for each of its classes; name one of them with --class."
 
 
@@ -28,6 +31,30 @@ def _parts(core: Any) -> int:
 
     kernels = core.kernels_ if hasattr(core, "kernels_") else [core.kernel_]
     return sum(len(list(positional_parts(kernel, core.reference_))) for kernel in kernels)
+
+
+def is_counted(core: Any) -> bool:
+    """Return whether some kernel of a fitted model counts strings wherever they stand."""
+    from kernelweave.interpret.grams import counted_parts
+
+    target = core.classes_[0] if hasattr(core, "kernels_") and core.kernel_weights_.ndim > 1 else None
+    return len(core.support_) > 0 and next(iter(counted_parts(core, target)), None) is not None
+
+
+def counted(core: Any, top: int | None, length: int | None, target: str | None) -> dict[str, Any]:
+    """Return the best n-grams of a model that counts strings, as plain data."""
+    from kernelweave.cli.rows import letters
+    from kernelweave.interpret import top_ngrams
+    from kernelweave.interpret.grams import counted_parts
+
+    label, asked = chosen_class(core, target), top is not None or length is not None
+    if label is None and len(core.dual_coef_) > 1:
+        if asked:
+            raise ValueError(_WHICH)
+        return {}
+    if not asked and sum(letters(part.rows) for part in counted_parts(core, label)) > QUICK_LETTERS:
+        return {}
+    return {"ngrams": [asdict(gram) for gram in top_ngrams(core, top or SHOWN, length, target=label)]}
 
 
 def explained(core: Any, top: int | None, k: int | None, target: Any) -> dict[str, Any]:
@@ -85,10 +112,15 @@ def lines(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def table(found: dict[str, Any], say: Output) -> None:
-    """List the best k-mers."""
+    """List the best k-mers, or n-grams."""
     if found.get("kmers") and not say.as_json:
         rows = [[kmer["kmer"], kmer["position"], f"{kmer['weight']:+.4f}"] for kmer in found["kmers"]]
         say.table(["k-mer", "position", "adds to the decision value"], rows)
+    if found.get("ngrams") and not say.as_json:
+        several = len({gram["kernel"] for gram in found["ngrams"]}) > 1
+        rows = [[g["ngram"], g["rows"], f"{g['weight']:+.4f}", *[g["kernel"]] * several] for g in found["ngrams"]]
+        heads = ["n-gram", "support vectors with it", "adds to the decision value", *["kernel"] * several]
+        say.table(heads, rows)
 
 
 def picture(core: Any, plot: str, draw: str | None, top: int | None, k: int | None, target: Any, origin: int) -> str:

@@ -16,9 +16,9 @@ SHOWN = (
 """Parameters that tell a person what was asked for."""
 
 
-WHAT = "Models of k-mers at positions (weighted degree)"
-Top = Annotated[int | None, o.option(WHAT, "How many of the best k-mers to list (default 10).", min=1)]
-Length = Annotated[int | None, o.option(WHAT, "List k-mers of this length only.", "--length", "-k", min=1)]
+WHAT = "What was learned: n-grams, k-mers (pictures: weighted degree)"
+Top = Annotated[int | None, o.option(WHAT, "How many of the best k-mers or n-grams to list (default 10).", min=1)]
+Length = Annotated[int | None, o.option(WHAT, "List those of this length only.", "--length", "-k", min=1)]
 Class = Annotated[
     str | None, o.option(WHAT, "Speak of this class, for a model of several.", "--class", metavar="LABEL")
 ]
@@ -51,12 +51,14 @@ def inspect(
 ) -> None:
     """Show what a model is: estimator, kernel, support vectors, certificate, training sizes, file format.
 
-    Where it compares k-mers at positions, also learned weights by degree and position and the best k-mers.
+    Where it compares k-mers at positions, also learned weights by degree and position and the best k-mers; where it
+    counts n-grams of text, sequences or lattices, those that decide most.
 
     \b
     Examples:
       kernelweave inspect sites.kw
       kernelweave inspect sites.kw --top 20 -k 4
+      kernelweave inspect calls.kw --top 30 --class GetWeather
       kernelweave inspect sites.kw --plot importance.png --draw poim --origin 60
       kernelweave inspect sites.kw --json | jq .duality_gap
     """
@@ -85,10 +87,17 @@ def inspect(
         if plot is not None:
             learned["drawn"] = explain.picture(last_step(fitted), plot, draw, top, length, target, origin or 0)
             learned["plot"] = plot
-    elif any(given is not None for given in (top, length, target, plot, draw)):
+    elif plot is None and explain.is_counted(last_step(fitted)):
+        learned = explain.counted(last_step(fitted), top, length, target)
+    elif plot is not None:
         raise ValueError(
-            f"{model} compares no k-mers at positions, so that there are none to list or draw; "
-            "--top, --length, --class, --plot and --draw are for models with a kernel such as wd:20."
+            f"{model} compares no k-mers at positions, so that there are none to draw; "
+            "--plot is for models with a kernel such as wd:20."
+        )
+    elif any(given is not None for given in (top, length, target)):
+        raise ValueError(
+            f"{model} compares no k-mers and no n-grams, so that there are none to list; "
+            "--top, --length and --class are for models with a kernel such as wd:20 or ngram:2."
         )
     shown = [("file", file), *_lines(found), *explain.lines(learned)]
     say.result({**values, **learned}, shown + ([("picture", plot)] if plot else []))
@@ -163,11 +172,18 @@ def _weights(kernels: list[dict[str, Any]]) -> str:
     return f"{len(used)} of {len(kernels)} have a weight: {listed}" + (", ..." if len(used) > 10 else "")
 
 
+def _over(rows: dict[str, Any]) -> str:
+    """Say what strings are made of."""
+    if rows["alphabet"] == "words":
+        return f"of words ({rows['letters']} of them)"
+    return f"over the {rows['alphabet']} alphabet ({rows['letters']} letters)"
+
+
 def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
     rows = found["input"]
     what = {
-        "sequences": lambda: f"sequences over the {rows['alphabet']} alphabet ({rows['letters']} letters)",
-        "lattices": lambda: f"lattices over the {rows['alphabet']} alphabet ({rows['letters']} letters)",
+        "sequences": lambda: f"sequences {_over(rows)}",
+        "lattices": lambda: f"lattices {_over(rows)}",
         "views": lambda: f"views named {', '.join(rows['names'])}",
         "table": lambda: f"tables of {rows['columns']} columns" + (", standardized" if found["standardized"] else ""),
     }[rows["kind"]]()

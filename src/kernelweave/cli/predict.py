@@ -75,10 +75,11 @@ def _predict_rows(model: Any, files: dict[str, str | None], reading: o.Reading, 
     import sys
 
     from kernelweave.cli.flow import Pace, new_blocks, writing
+    from kernelweave.cli.rows import letters, new_words, strange
 
     out, header = files["out"], _header(model)
     listed: list[dict[str, Any]] | None = [] if say.as_json and out is None else None
-    labels, n_rows = Counter[Any](), 0
+    labels, n_rows, unknown, total = Counter[Any](), 0, 0, 0
     watched = say.quiet or (out is None and sys.stdout.isatty())
     with Pace("predicting", "rows", watched) as pace, writing(out) as write:
         for names, X in new_blocks(str(files["data"]), model, reading):
@@ -89,8 +90,11 @@ def _predict_rows(model: Any, files: dict[str, str | None], reading: o.Reading, 
             else:
                 write(_lines([] if n_rows else header, names, scores, found))
             labels.update(() if found is None else found.tolist())
-            n_rows += len(names)
+            n_rows, unknown, total = n_rows + len(names), unknown + new_words(X), total + letters(X)
             pace.tell(n_rows)
+    note = strange(str(files["data"]), unknown, total, reading.given() | {"format": reading.format})
+    if note is not None:
+        say.note("note", note)
     if listed is not None:
         say.result({"model": files["model"], "data": files["data"], "rows": n_rows, "predictions": listed}, [])
     elif out is not None:

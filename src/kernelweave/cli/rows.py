@@ -14,6 +14,8 @@ from kernelweave.io import FORMATS, Dataset, read, sniff
 from kernelweave.io.dataset import label_text, parse_labels
 from kernelweave.io.source import numbered_lines
 
+MOSTLY_NEW = 0.5
+"""Share of new words above which a file is hardly what the model was trained for."""
 LOOKED_AT = 1000
 """Rows that are looked at to tell what they are made of."""
 
@@ -65,7 +67,8 @@ def _fitting(path: str, name: str, reading: Reading) -> dict[str, Any]:
     if name in FORMATS:
         for key, option in (("symbols", "--symbols"), ("scale", "--scale"), ("normalize", "--raw-weights")):
             if key in given and key not in FORMATS[name].options:
-                raise ValueError(f"{option} is for files of lattices with such a thing, but {path} is read as {name}.")
+                able = ", ".join(other for other, known in FORMATS.items() if key in known.options)
+                raise ValueError(f"{option} is for files of lattices ({able}), but {path} is read as {name}.")
     return given
 
 
@@ -106,6 +109,28 @@ def describe(X: Any) -> str:
     if isinstance(X, Views):
         return f"{len(X)} rows in {len(X.names)} views: {', '.join(X.names)}"
     return f"{X.shape[0]} rows of {X.shape[1]} columns" + (" (sparse)" if hasattr(X, "tocsr") else "")
+
+
+def letters(X: Any) -> int:
+    """Return how many letters or words strings have, or how many arcs lattices; 0 for other rows."""
+    return len(X.labels) if isinstance(X, Lattices) else len(X.codes) if isinstance(X, Sequences) else 0
+
+
+def new_words(X: Any) -> int:
+    """Return how many words or letters of rows the alphabet of the model lacks, so that they match nothing."""
+    if isinstance(X, Lattices):
+        return int(np.count_nonzero(X.labels == X.alphabet.size))
+    return int(np.count_nonzero(X.codes == X.alphabet.mask)) if isinstance(X, Sequences) else 0
+
+
+def strange(path: str, unknown: int, total: int, given: dict[str, Any]) -> str | None:
+    """Return a note where most words of a file are new to the model; None where they are not."""
+    if unknown <= MOSTLY_NEW * total:
+        return None
+    note = f"{unknown / total:.0%} of the words or letters of {path} are new to the model and match nothing"
+    lattices = FORMATS.get(given.get("format") or sniff(path))
+    asked = lattices is not None and "symbols" in lattices.options and "symbols" not in given
+    return note + ("; where its labels are numbers, --symbols names their table" if asked else "")
 
 
 def _with_labels(data: Dataset, path: str, reading: Reading) -> Dataset:

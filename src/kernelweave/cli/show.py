@@ -16,6 +16,9 @@ import typer
 EVERY = 10.0
 """Seconds between two progress lines where standard error is no terminal."""
 
+UNBOUNDED = 10_000
+"""Columns of a file, which need not fit any screen."""
+
 WIDTH = 13
 """Columns that the name before a result takes."""
 
@@ -47,10 +50,12 @@ class Output:
 
         drawn = Table(box=SIMPLE_HEAD, pad_edge=False)
         for place, name in enumerate(columns):
-            drawn.add_column(name, justify="right" if place else "left", no_wrap=True)
+            least = max((len(str(row[place])) for row in rows), default=0) if place else None
+            drawn.add_column(name, justify="right" if place else "left", no_wrap=True, min_width=least)
         for row in rows:
             drawn.add_row(*map(str, row))
-        Console(file=sys.stdout, markup=False, highlight=False, soft_wrap=True).print(drawn)
+        width = None if sys.stdout.isatty() else UNBOUNDED
+        Console(file=sys.stdout, markup=False, highlight=False, soft_wrap=True, width=width).print(drawn)
 
 
 class ProgressLine:

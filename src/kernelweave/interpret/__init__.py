@@ -1,5 +1,6 @@
 """Numbers from fitted models and their predictions."""
 
+from kernelweave.interpret.grams import NGramWeight, top_ngrams
 from kernelweave.interpret.poim import Poim, PoimLengths, poim, poim_lengths
 from kernelweave.interpret.positional import (
     DegreeWeights,
@@ -31,6 +32,7 @@ __all__ = [
     "DegreeWeights",
     "Interval",
     "Kmer",
+    "NGramWeight",
     "Poim",
     "PoimLengths",
     "PositionWeights",
@@ -48,6 +50,7 @@ __all__ = [
     "poim",
     "poim_lengths",
     "top_kmers",
+    "top_ngrams",
     "weight_stability",
     "weights_by_degree",
     "weights_by_position",
