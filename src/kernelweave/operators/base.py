@@ -111,6 +111,9 @@ class Linadd(Protocol):
 class Restrictable(Protocol):
     """Ability of a set of kernels: it can be bound to some of its rows at little cost."""
 
+    curvature_rows: int
+    """So many rows' kernel values are cheap beside a solution; a second-order method looks at no more."""
+
     def restricted(self, rows: Array) -> OperatorSet:
         """Return the same kernels on some of the rows."""
 

@@ -18,6 +18,9 @@ from kernelweave.kernels.base import Array, Kernel
 from kernelweave.operators.features import FeatureOperator, SharedColumns
 from kernelweave.operators.vocabulary import feature_rows
 
+CURVATURE_ROWS = 500
+"""Kernel values of sparse rows cost as much as the rows are long."""
+
 
 class FeatureSet:
     """m kernels bound to the same rows through their features.
@@ -26,6 +29,8 @@ class FeatureSet:
     ----------
     parts : the features of each kernel
     """
+
+    curvature_rows = CURVATURE_ROWS
 
     def __init__(self, parts: Sequence[SharedColumns], engine: Engine):
         self.parts, self.engine = list(parts), engine

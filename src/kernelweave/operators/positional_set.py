@@ -41,6 +41,9 @@ SET_COST = 1.5
 """How much dearer neighbours are here than for a single kernel, when the size of the tables is chosen."""
 
 
+CURVATURE_ROWS = 2000
+
+
 class PositionalSet:
     """m kernels of positioned k-mers bound to the same rows.
 
@@ -49,6 +52,8 @@ class PositionalSet:
     kernels : with the ability `Positional`; no cell has a weight in two of them
     prepared : training rows, prepared by any of the kernels
     """
+
+    curvature_rows = CURVATURE_ROWS
 
     def __init__(self, kernels: Sequence[Kernel], prepared: Any, engine: Engine):
         self.kernels, self.prepared, self.engine = list(kernels), prepared, engine

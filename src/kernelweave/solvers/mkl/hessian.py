@@ -105,16 +105,18 @@ class HessianMKL(Wrapper):
     def _curvature(self, made: Evaluation) -> Array:
         """Return the Hessian of J, (m, m)."""
         assert made.outputs is not None
-        total = np.zeros((self.problem.operators.m, self.problem.operators.m))
+        operators = self.problem.operators
+        most = operators.curvature_rows if isinstance(operators, Restrictable) else SAMPLED
+        total = np.zeros((operators.m, operators.m))
         for alpha, y, G, b in zip(made.alpha, self.problem.targets, made.outputs, np.atleast_1d(made.primal.intercept)):
             rows, ridge = free_rows(self.problem, alpha, y, made.beta @ G + b)
             share = 1.0
-            if len(rows) > SAMPLED:
-                chosen = np.linspace(0, len(rows) - 1, SAMPLED).astype(np.int64)
-                rows, ridge, share = rows[chosen], ridge[chosen], self.bend * len(rows) / SAMPLED
+            if len(rows) > most:
+                chosen = np.linspace(0, len(rows) - 1, most).astype(np.int64)
+                rows, ridge, share = rows[chosen], ridge[chosen], self.bend * len(rows) / most
                 self.sampled = True
             if len(rows):
-                K = self.problem.operators.combined_submatrix(made.beta, rows)
+                K = operators.combined_submatrix(made.beta, rows)
                 K[np.diag_indices_from(K)] += ridge + JITTER * max(K.diagonal().mean(), JITTER)
                 if self.problem.intercept == "regularized":
                     K += 1.0
