@@ -76,10 +76,11 @@ class Bench:
     def features(self) -> Row:
         """Return what pre-processing took, and how large the features are."""
         counts, shared = self.counts, self.operator.shared
+        names = 0 if shared.codes is None else shared.codes.nbytes
         return {
             "count_cpu": self.count_cpu, "bind_cpu": self.bind_cpu, "features_per_row": len(counts.values) / shared.n,
-            "shared_per_row": len(shared.columns) / shared.n, "distinct": shared.vocabulary.size,
-            "features_mb": shared.nbytes / 1e6, "names_mb": shared.vocabulary.nbytes / 1e6,
+            "shared_per_row": len(shared.columns) / shared.n, "distinct": len(counts.index.codes),
+            "shared": shared.width, "features_mb": shared.nbytes / 1e6, "names_mb": names / 1e6,
         }  # fmt: skip
 
     @property
