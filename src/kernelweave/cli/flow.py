@@ -7,12 +7,12 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from kernelweave.cli.options import Reading
-from kernelweave.cli.show import EVERY, WIDTH
+from kernelweave.cli.show import EVERY, WIDTH, Status
 
 if TYPE_CHECKING:
     from kernelweave.io.stream import Block
@@ -84,25 +84,13 @@ def writing(out: str | None) -> Iterator[Write]:
         yield lambda lines: file.writelines(line.encode() for line in lines)
 
 
-class Pace:
+class Pace(Status):
     """Shows how long work goes on: one line that changes on a terminal, elsewhere a line every few seconds."""
 
     def __init__(self, doing: str, unit: str, hidden: bool):
-        from rich.console import Console
-
-        console = Console(stderr=True, highlight=False, markup=False)
+        super().__init__(doing, hidden)
         self.doing, self.unit, self.hidden = doing, unit, hidden
-        self.status = console.status(doing) if console.is_terminal and not hidden else None
         self.began = self.shown = time.monotonic()
-
-    def __enter__(self) -> Self:
-        if self.status:
-            self.status.start()
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        if self.status:
-            self.status.stop()
 
     @property
     def seconds(self) -> float:

@@ -58,19 +58,14 @@ class Output:
         Console(file=sys.stdout, markup=False, highlight=False, soft_wrap=True, width=width).print(drawn)
 
 
-class ProgressLine:
-    """Told of each iteration by the fit; shows iteration, gap, seconds and rate.
+class Status:
+    """A line on a terminal that changes while work goes on; none where standard error is no terminal."""
 
-    On a terminal one line that changes; elsewhere a line at the start and one every few seconds.
-    """
-
-    def __init__(self, quiet: bool, parts: list[str]):
+    def __init__(self, doing: str, hidden: bool):
         from rich.console import Console
 
         self.console = Console(stderr=True, highlight=False, markup=False)
-        self.quiet, self.parts, self.part = quiet, parts, -1
-        self.status = self.console.status("training") if self.console.is_terminal and not quiet else None
-        self.shown = -math.inf
+        self.status = self.console.status(doing) if self.console.is_terminal and not hidden else None
 
     def __enter__(self) -> Self:
         if self.status:
@@ -80,6 +75,18 @@ class ProgressLine:
     def __exit__(self, *problem: object) -> None:
         if self.status:
             self.status.stop()
+
+
+class ProgressLine(Status):
+    """Told of each iteration by the fit; shows iteration, gap, seconds and rate.
+
+    On a terminal one line that changes; elsewhere a line at the start and one every few seconds.
+    """
+
+    def __init__(self, quiet: bool, parts: list[str]):
+        super().__init__("training", quiet)
+        self.quiet, self.parts, self.part = quiet, parts, -1
+        self.shown = -math.inf
 
     def __call__(self, progress: Any) -> bool:
         """Show one iteration; never ask for a stop."""

@@ -31,12 +31,7 @@ _SCATTER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: neighbours lan
 class ExplicitMap(PositionalStore):
     """Sparse weights addressed by (position, length, k-mer): directly while that is small, hashed beyond.
 
-    Parameters
-    ----------
-    cells : (length, degree) non-negative weight of the k-mer of length k (column k - 1) that starts at position i
-    shift_weights : (S + 1,) non-negative weight of a match that is 0..S letters apart
-    size : number of letters, coded 0..size-1
-    mask : code of a letter that matches nothing
+    Parameters are those of `PositionalStore`.
 
     Examples
     --------

@@ -30,12 +30,7 @@ RADIX_BITS = 8
 class SortedArrays(PositionalStore):
     """Sparse weights in sorted arrays, the smallest of the stores.
 
-    Parameters
-    ----------
-    cells : (length, degree) non-negative weight of the k-mer of length k (column k - 1) that starts at position i
-    shift_weights : (S + 1,) non-negative weight of a match that is 0..S letters apart
-    size : number of letters, coded 0..size-1
-    mask : code of a letter that matches nothing
+    Parameters are those of `PositionalStore`.
 
     Examples
     --------

@@ -32,12 +32,7 @@ _SLOTS, _BLOCKS = 0, 1  # where `used` counts slots and blocks; number 0 of both
 class Trie(PositionalStore):
     """Sparse weights on tries; any degree and any alphabet.
 
-    Parameters
-    ----------
-    cells : (length, degree) non-negative weight of the k-mer of length k (column k - 1) that starts at position i
-    shift_weights : (S + 1,) non-negative weight of a match that is 0..S letters apart
-    size : number of letters, coded 0..size-1
-    mask : code of a letter that matches nothing
+    Parameters are those of `PositionalStore`.
 
     Examples
     --------
