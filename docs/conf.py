@@ -16,7 +16,7 @@ extensions = [
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 autosummary_generate = True
 autodoc_default_options = {
-    "exclude-members": "ufunc, set_fit_request, set_score_request, set_decision_function_request"
+    "exclude-members": "ufunc, set_fit_request, set_score_request, set_decision_function_request, set_predict_request"
 }
 autodoc_typehints = "none"
 numpydoc_show_class_members = False

@@ -30,7 +30,7 @@ class GappyNGram(Grams):
     """Shared n-grams with gaps of two sequences or lattices.
 
     A masked letter is part of no n-gram, but can be skipped as any other; epsilons of lattices are no letters.  With
-    gaps of any size a row has up to |letters of the row|^n features.
+    gaps of any size a row has up to (letters of the row)^n features.
 
     Parameters
     ----------
