@@ -97,3 +97,13 @@ def test_same_bits_on_two_threads():
     np.testing.assert_array_equal(
         two.combined_submatrix(np.ones(5), np.arange(N)), SET.combined_submatrix(np.ones(5), np.arange(N))
     )
+
+
+@pytest.mark.parametrize("cost", [0.3, 1.0, 3.0])
+def test_rows_that_a_kernel_does_not_see_do_not_stop_the_search(shared_data, cost):
+    """Utterances of one word have no bigrams: all weight on bigrams makes their rows of the kernel matrix zero."""
+    rows = kw.read(shared_data / "lattice" / "fisher_dev.plf.tsv.gz")
+    given = {"kernels": [kw.NGram(n) for n in (1, 2, 3)], "C": cost, "normalize": "cosine", "tol": 1e-4, "max_iter": 60}
+    ours, theirs = (kw.MKLClassifier(**given, solver=s).fit(rows.X[:300], rows.y[:300]) for s in ("hessian", "silp"))
+    assert ours.converged_
+    assert ours.objective_ == pytest.approx(theirs.objective_, rel=2e-4)

@@ -41,6 +41,8 @@ SAMPLED = 2000
 """Free rows that the model looks at where there are more: factoring all would cost more than it saves in steps."""
 BENDS = 0.1, 2.0
 """Least and greatest correction of the curvature of a sample after one step."""
+STALLED, SOFTEST = 1e-3, 1e-6
+"""Share of the gap that a step must gain for its model to be trusted, and the least that is left of the curvature."""
 MODEL_STEPS = 200_000
 MODEL_ACCURACY = 1e-3
 """The quadratic programme is solved to this share of the spread of its gradient at the start."""
@@ -55,6 +57,8 @@ class HessianMKL(Wrapper):
 
     keep_outputs = True
     coarsest = COARSEST
+    bend: float
+    sampled: bool
 
     def step(self) -> None:
         """Minimise the quadratic model, then search along the way to its minimiser."""
@@ -72,11 +76,21 @@ class HessianMKL(Wrapper):
             t *= 0.5
         # An inexact SVM can hide a small decrease: solve again at the best weights, more closely.
         self.now = made if self.refining else best if best is not self.now else self.evaluate(self.now.beta)
-        if self.sampled:
+        if not self.refining:
             self._learn(former, H)
 
     def _learn(self, former: Evaluation, H: Array) -> None:
-        """Compare the curvature of the last step with the model's: a sample of rows tells its shape, not its size."""
+        """Compare the curvature of the last step with the model's: a sample of rows tells its shape, not its size.
+
+        Rows that a kernel does not see make the model far too stiff where the other kernels have no weight: steps then
+        stop short of everything.  So where a step gains next to nothing of the gap, the model is made softer.
+        """
+        if former.value - self.now.value < STALLED * self.gap * abs(former.value):
+            self.bend = max(self.bend * BENDS[0], SOFTEST)
+            return
+        if not self.sampled:
+            self.bend = 1.0
+            return
         moved = self.now.beta - former.beta
         expected, found = float(moved @ H @ moved), -0.5 * float((self.now.q - former.q) @ moved)
         if expected > 0 and found > 0:
@@ -110,7 +124,7 @@ class HessianMKL(Wrapper):
         total = np.zeros((operators.m, operators.m))
         for alpha, y, G, b in zip(made.alpha, self.problem.targets, made.outputs, np.atleast_1d(made.primal.intercept)):
             rows, ridge = free_rows(self.problem, alpha, y, made.beta @ G + b)
-            share = 1.0
+            share = self.bend
             if len(rows) > most:
                 chosen = np.linspace(0, len(rows) - 1, most).astype(np.int64)
                 rows, ridge, share = rows[chosen], ridge[chosen], self.bend * len(rows) / most
