@@ -56,7 +56,7 @@ def labels(X):
         (kw.GappyNGram(2, 0.5), texts),
         (0.5 * kw.NGram(2, cumulative=True), lattices),
     ],
-    ids=str,
+    ids=["n-grams", "all lengths, unit rows", "gaps", "lattices"],
 )
 def test_every_store_gives_the_same_classifier(store, kernel, make):
     X = make(20)

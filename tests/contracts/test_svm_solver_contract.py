@@ -312,7 +312,7 @@ def test_the_automatic_choice():
         ("logistic", "dense 64"): "Newton",
         ("squared", "cached"): "Newton",
         ("hinge", "k-mers"): "DualCoordinate",
-        ("logistic", "k-mers"): "Newton",
+        ("logistic", "k-mers"): "DualCoordinate",
     }
     for (loss, store), name in names.items():
         assert type(choose_svm_solver("auto", problem(loss, store=store))).__name__ == name
@@ -327,8 +327,6 @@ def test_a_solver_that_does_not_fit_says_which_does():
         run(make("smo"), problem("hinge", store="cached"), TIGHT)
     with pytest.raises(TypeError, match="'dual_coordinate' needs a kernel with explicit features and without shifts"):
         run(make("dual_coordinate"), problem("hinge"), TIGHT)
-    with pytest.raises(TypeError, match="logistic loss has no box-constrained dual; use solver='newton'"):
-        run(make("dual_coordinate"), problem("logistic", store="features"), TIGHT)
     with pytest.raises(ValueError, match="solver='magic' is unknown; choose one of auto, smo"):
         choose_svm_solver("magic", problem("hinge"))
     with pytest.raises(ValueError, match=r"solver_params=\{'chunk': 3\} do not fit solver='chunking'"):

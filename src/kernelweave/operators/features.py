@@ -9,6 +9,7 @@ Columns that occur in one training row only never meet another row.  They are no
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ SHARD = 4096
 """Rows of one part of a product; cut by size, so that bits do not depend on threads."""
 LOOK = 1 << 16
 """Values looked at together."""
+HOT = 1 << 15
+"""Columns whose weights lie together in the second-level cache."""
 BATCH = 64
 """Lines of a Gram matrix that are one part of the work."""
 
@@ -33,7 +36,8 @@ BATCH = 64
 class SharedColumns:
     """Rows of sparse features, with the columns renumbered and those of a single row left out.
 
-    Columns rise with the codes of the features, which rise in each row: walking along a row walks along w.
+    Columns rise with the codes of the features, which rise in each row, so that walking along a row walks along w; the
+    commonest ones come first, so that most steps stay in a part of w that the caches hold.
 
     Attributes
     ----------
@@ -60,6 +64,8 @@ class SharedColumns:
         codes = known.codes()
         order = np.lexsort(codes.T[::-1])
         order = order[rows_with[order] > 1]
+        common = rows_with[order] > np.partition(rows_with[order], -HOT)[-HOT] if len(order) > HOT else order >= 0
+        order = np.concatenate([order[common], order[~common]])
         shared = np.full(known.size, -1, np.int32)
         shared[order] = np.arange(len(order), dtype=np.int32)
         kept = int(rows_with[order].sum())
@@ -85,6 +91,11 @@ class SharedColumns:
     def arrays(self) -> tuple[Array, Array, Array]:
         """Return what the jitted loops read."""
         return self.starts, self.columns, self.values
+
+    @cached_property
+    def single(self) -> Array:
+        """The values in single precision."""
+        return self.values.astype(np.float32, copy=False)
 
     def vector(self, rows: Array, steps: Array, dtype: type = np.float64) -> Array:
         """Return the normal vector ``sum_j steps_j phi(x_j)`` over the shared columns."""
@@ -175,7 +186,9 @@ class FeatureDescent:
 
     def sweep(self, rows: Array, state: DescentState) -> float:
         """Step along each of the rows in turn; return by how much the sum of alpha changed."""
-        return float(_sweep(*self.shared.arrays(), self.shared.own, self.rows, self.w, rows, *state))
+        shared = self.shared
+        values = shared.single if self.dtype is np.float32 else shared.values
+        return float(_sweep(shared.starts, shared.columns, values, shared.own, self.rows, self.w, rows, *state))
 
     def outputs(self, alpha: Array) -> Array:
         """Return the outputs of every row as the normal vector has them."""
@@ -240,9 +253,12 @@ def _take(starts, columns, values, rows, new_starts, new_columns, new_values):  
 
 
 @jit
-def row_dot(columns, values, w, start, stop):  # type: ignore[no-untyped-def]
-    """Return the inner product of the entries from start to stop with w; four sums, so that none waits for another."""
-    a = b = c = d = 0.0
+def row_dot(columns, values, w, start, stop, zero):  # type: ignore[no-untyped-def]
+    """Return the inner product of the entries from start to stop with w, in the precision of `zero`.
+
+    Four sums, so that none waits for another.
+    """
+    a = b = c = d = zero
     t = start
     while t + 4 <= stop:
         a += values[t] * w[columns[t]]
@@ -268,14 +284,14 @@ def scatter(starts, columns, values, rows, steps, w):  # type: ignore[no-untyped
 def gather_rows(starts, columns, values, w, start, stop, out):  # type: ignore[no-untyped-def]
     """``out[i] += <phi(i), w>`` for the rows from start to stop."""
     for i in range(start, stop):
-        out[i] += row_dot(columns, values, w, starts[i], starts[i + 1])
+        out[i] += row_dot(columns, values, w, starts[i], starts[i + 1], 0.0)
 
 
 @jit
 def gather_some(starts, columns, values, w, rows, out):  # type: ignore[no-untyped-def]
     """``out[j] += <phi(rows[j]), w>``."""
     for j in range(len(rows)):
-        out[j] += row_dot(columns, values, w, starts[rows[j]], starts[rows[j] + 1])
+        out[j] += row_dot(columns, values, w, starts[rows[j]], starts[rows[j] + 1], 0.0)
 
 
 @jit
@@ -288,7 +304,7 @@ def inside(starts, columns, values, own, width, rows, start, stop, out):  # type
             w[columns[t]] = values[t]
         for b in range(a + 1):
             j = rows[b]
-            total = row_dot(columns, values, w, starts[j], starts[j + 1]) + (own[i] if i == j else 0.0)
+            total = row_dot(columns, values, w, starts[j], starts[j + 1], 0.0) + (own[i] if i == j else 0.0)
             out[a, b] = out[b, a] = total
         for t in range(starts[i], starts[i + 1]):
             w[columns[t]] = 0.0
@@ -300,17 +316,21 @@ def _sweep(  # type: ignore[no-untyped-def]
     p, ridge, entropy, low, high, curvature, fixed, intercept, pull, v, outputs,
 ):  # fmt: skip
     moved = 0.0
+    step = np.zeros(1, w.dtype)  # numbers in the precision of w: converting each product would cost more than the sum
+    zero = step[0]
     for i in rows:
         alpha = 0.0
         for c in range(v.shape[0]):
             alpha += v[c, i]
         row = named[i]
         f = own[row] * alpha + fixed[i] + intercept + pull * moved
-        f += row_dot(columns, values, w, starts[row], starts[row + 1])
+        f += row_dot(columns, values, w, starts[row], starts[row + 1], zero)
         outputs[i] = f
         change = box_step(i, f, p, ridge, entropy, low, high, curvature, v)
         if change != 0.0:
             moved += change
+            step[0] = change
+            scale = step[0]
             for t in range(starts[row], starts[row + 1]):
-                w[columns[t]] += change * values[t]
+                w[columns[t]] += scale * values[t]
     return moved

@@ -30,7 +30,7 @@ from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.problems import Array, Problem, dot
 from kernelweave.solvers.svm.box import balance
 
-SINGLE_FROM = 1e-6
+SINGLE_FROM = 1e-5
 """Tolerance from which on single precision is enough for the normal vector; certificates are in double."""
 COMPACT = 0.5
 """The active rows get a normal vector of their own when they are fewer than this share of those that have one."""
@@ -42,8 +42,10 @@ intercept still moves in a pass."""
 AHEAD = 2.0
 """A certificate is due once the gap of the active rows, as seen in passing, is within this many tolerances: it falls
 while the pass goes on, and a multiple of the classifier does better still."""
-LONGEST = 20
+LONGEST = 30
 """Most passes between two certificates."""
+EARLY, SELDOM = 10, 3
+"""After so many passes since the last certificate, only every third one is looked at: little changes between two."""
 PULL = 0.1
 """rho, as a share of what a step along a row meets already: more couples the rows, less takes passes to balance.
 It is never so small that b would take many passes across the range of the targets with every row at its bound."""
@@ -131,7 +133,8 @@ class DualCoordinate:
     def step(self) -> None:
         """One pass over the active rows."""
         order = self.random.permutation(self.active) if self.order == "permuted" else self.active
-        before = self.state.v[:, order].sum(axis=0)
+        looking = self.passes < EARLY or self.passes % SELDOM == 0
+        before = self.state.v[:, order].sum(axis=0) if looking else np.empty(0)
         moved = self.local.sweep(order, self.state._replace(intercept=self.b))
         self.v[:, self.rows] = self.state.v
         drift = self.pull * moved
@@ -141,7 +144,8 @@ class DualCoordinate:
         self.drift = abs(drift)
         self.passes += 1
         self.left -= 1
-        self._look(order, before)
+        if looking:
+            self._look(order, before)
 
     def certify(self, ledger: Ledger) -> dict[str, float]:
         """When due, evaluate all rows in double precision, offer both points, and call back rows left out wrongly."""
