@@ -86,7 +86,7 @@ def joined(parts: Sequence[SharedColumns], weights: Array) -> SharedColumns:
     used = [(part, weight) for part, weight in zip(parts, weights) if weight > 0]
     n, entries = parts[0].n, sum(len(part.columns) for part, _ in used)
     starts = np.sum([part.starts for part, _ in used], axis=0) if used else np.zeros(n + 1, np.int64)
-    columns, values = np.empty(entries, np.int32), np.empty(entries)
+    columns, values = np.empty(entries, np.uint32), np.empty(entries)
     own, diagonal, filled, width = np.zeros(n), np.zeros(n), starts[:-1].copy(), 0
     for part, weight in used:
         _join(*part.arrays(), width, np.sqrt(weight), filled, columns, values)

@@ -70,7 +70,7 @@ class SharedColumns:
         shared[order] = np.arange(len(order), dtype=np.int32)
         kept = int(rows_with[order].sum())
         starts, own, diagonal = np.zeros(n + 1, np.int64), np.zeros(n), np.empty(n)
-        columns = np.empty(kept, np.int32)
+        columns = np.empty(kept, np.uint32)
         values: Array = np.empty(kept, _value_type(features.values))
         row_squares(features.bounds, features.values, diagonal)
         _keep(features.bounds, number, shared, features.values, starts, columns, values, own)
@@ -253,45 +253,53 @@ def _take(starts, columns, values, rows, new_starts, new_columns, new_values):  
 
 
 @jit
-def row_dot(columns, values, w, start, stop, zero):  # type: ignore[no-untyped-def]
-    """Return the inner product of the entries from start to stop with w, in the precision of `zero`.
+def row_dot(columns, values, w, zero):  # type: ignore[no-untyped-def]
+    """Return the inner product of a row with w, in the precision of `zero`; four sums, so that none waits for another.
 
-    Four sums, so that none waits for another.
+    The row is a slice and its columns are unsigned: a place that could be negative would be tested each time.
     """
     a = b = c = d = zero
-    t = start
-    while t + 4 <= stop:
+    fours = len(columns) // 4
+    for q in range(fours):
+        t = 4 * q
         a += values[t] * w[columns[t]]
         b += values[t + 1] * w[columns[t + 1]]
         c += values[t + 2] * w[columns[t + 2]]
         d += values[t + 3] * w[columns[t + 3]]
-        t += 4
-    while t < stop:
+    for t in range(4 * fours, len(columns)):
         a += values[t] * w[columns[t]]
-        t += 1
     return (a + b) + (c + d)
+
+
+@jit
+def row_add(columns, values, step, w):  # type: ignore[no-untyped-def]
+    """``w += step phi`` for a row."""
+    for t in range(len(columns)):
+        w[columns[t]] += step * values[t]
 
 
 @jit
 def scatter(starts, columns, values, rows, steps, w):  # type: ignore[no-untyped-def]
     """``w += sum_j steps[j] phi(rows[j])``."""
     for j in range(len(rows)):
-        for t in range(starts[rows[j]], starts[rows[j] + 1]):
-            w[columns[t]] += steps[j] * values[t]
+        first, last = starts[rows[j]], starts[rows[j] + 1]
+        row_add(columns[first:last], values[first:last], steps[j], w)
 
 
 @jit
 def gather_rows(starts, columns, values, w, start, stop, out):  # type: ignore[no-untyped-def]
     """``out[i] += <phi(i), w>`` for the rows from start to stop."""
     for i in range(start, stop):
-        out[i] += row_dot(columns, values, w, starts[i], starts[i + 1], 0.0)
+        first, last = starts[i], starts[i + 1]
+        out[i] += row_dot(columns[first:last], values[first:last], w, 0.0)
 
 
 @jit
 def gather_some(starts, columns, values, w, rows, out):  # type: ignore[no-untyped-def]
     """``out[j] += <phi(rows[j]), w>``."""
     for j in range(len(rows)):
-        out[j] += row_dot(columns, values, w, starts[rows[j]], starts[rows[j] + 1], 0.0)
+        first, last = starts[rows[j]], starts[rows[j] + 1]
+        out[j] += row_dot(columns[first:last], values[first:last], w, 0.0)
 
 
 @jit
@@ -304,8 +312,9 @@ def inside(starts, columns, values, own, width, rows, start, stop, out):  # type
             w[columns[t]] = values[t]
         for b in range(a + 1):
             j = rows[b]
-            total = row_dot(columns, values, w, starts[j], starts[j + 1], 0.0) + (own[i] if i == j else 0.0)
-            out[a, b] = out[b, a] = total
+            first, last = starts[j], starts[j + 1]
+            total = row_dot(columns[first:last], values[first:last], w, 0.0)
+            out[a, b] = out[b, a] = total + (own[i] if i == j else 0.0)
         for t in range(starts[i], starts[i + 1]):
             w[columns[t]] = 0.0
 
@@ -323,14 +332,12 @@ def _sweep(  # type: ignore[no-untyped-def]
         for c in range(v.shape[0]):
             alpha += v[c, i]
         row = named[i]
-        f = own[row] * alpha + fixed[i] + intercept + pull * moved
-        f += row_dot(columns, values, w, starts[row], starts[row + 1], zero)
+        there, sizes = columns[starts[row] : starts[row + 1]], values[starts[row] : starts[row + 1]]
+        f = own[row] * alpha + fixed[i] + intercept + pull * moved + row_dot(there, sizes, w, zero)
         outputs[i] = f
         change = box_step(i, f, p, ridge, entropy, low, high, curvature, v)
         if change != 0.0:
             moved += change
             step[0] = change
-            scale = step[0]
-            for t in range(starts[row], starts[row + 1]):
-                w[columns[t]] += scale * values[t]
+            row_add(there, sizes, step[0], w)
     return moved

@@ -37,13 +37,13 @@ COMPACT = 0.5
 SMALL = 512
 """Fewer rows than this are not worth another normal vector."""
 SLACK = 4.0
-"""A row is left out when it pushes against its bound by more than so many typical violations, or so many times what the
-intercept still moves in a pass."""
+"""A row is left out when it pushes against its bound by more than the worst violation of a free one, and by more than
+so many times what the intercept still moves in a pass."""
 AHEAD = 2.0
 """A certificate is due once the gap of the active rows, as seen in passing, is within this many tolerances: it falls
 while the pass goes on, and a multiple of the classifier does better still."""
-LONGEST = 30
-"""Most passes between two certificates."""
+SOONEST, LONGEST = 3, 30
+"""Fewest and most passes between two certificates: one costs about two passes."""
 EARLY, SELDOM = 10, 3
 """After so many passes since the last certificate, only every third one is looked at: little changes between two."""
 PULL = 0.1
@@ -182,16 +182,16 @@ class DualCoordinate:
         gains = self.box.gains(f, v, self.rows[order])
         low, high = v <= state.low[:, order], v >= state.high[:, order]
         free = ~((low & (gains < 0)) | (high & (gains > 0)))
-        typical = float(np.abs(gains[free]).mean()) if free.any() else 0.0
+        worst = float(np.abs(gains[free]).max()) if free.any() else 0.0
         rows = self.rows[order]
         y, cost = problem.y[rows], problem.cost[rows]
         losses = cost * problem.loss.value(f, y)
         self.losses[rows] = losses
         gap = float(losses.sum()) + dot(before, f) - problem.loss.dual_term(before, y, cost)
         value = float(self.losses.sum()) + 0.5 * abs(dot(before, f - self.b))
-        self.due = abs(gap) <= AHEAD * self.stop.tol * value
+        self.due = abs(gap) <= AHEAD * self.stop.tol * value and self.passes >= SOONEST
         if self.shrinking:
-            slack = SLACK * max(typical, self.drift)
+            slack = max(worst, SLACK * self.drift)
             rest = np.all((low & (gains < -slack)) | (high & (gains > slack)), axis=0)
             self.active = np.sort(order[~rest])
             if self.store == "indexed" and SMALL <= len(self.active) < COMPACT * self.local.n:
