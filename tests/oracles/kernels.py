@@ -92,6 +92,7 @@ TWINS = {
     "WeightedDegree": weighted_degree,
     "NGram": lambda k, x, y, i, j: rational.shared(k, x, y),
     "GappyNGram": lambda k, x, y, i, j: rational.shared(k, x, y),
+    "Rational": lambda k, x, y, i, j: rational.shared(k, x, y),
     "On": on,
     "Sum": lambda k, x, y, i, j: math.fsum(value(part, x, y, i, j) for part in k.kernels),
     "Product": lambda k, x, y, i, j: math.prod(value(part, x, y, i, j) for part in k.kernels),

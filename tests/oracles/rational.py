@@ -55,7 +55,26 @@ def mismatch(k: Any, text: Sequence, masked: Callable[[Any], bool], letters: Seq
     return {gram: float(times) for gram, times in found.items() if times}
 
 
-FEATURES = {"NGram": ngrams, "Spectrum": ngrams, "GappyNGram": gappy, "Mismatch": mismatch}
+def written(k: Any, text: Sequence, masked: Callable[[Any], bool]) -> Features:
+    """Return the features of Rational: every string that its transducer writes while it reads the text."""
+    T = k.transducer
+    arcs = list(zip(*(part.tolist() for part in (T.source, T.target, T.inputs, T.outputs, T.weights))))
+    code = {letter: number for number, letter in enumerate(T.alphabet.letters)}
+    letters = [len(code) if masked(letter) else code[letter] for letter in text]
+    found: dict[tuple, list[float]] = {}
+    waiting = [(0, 0, (), 1.0)]
+    while waiting:
+        state, place, string, weight = waiting.pop()
+        if place == len(letters) and T.finals[state]:
+            found.setdefault(string, []).append(weight * float(T.finals[state]))
+        for source, target, read, write, cost in arcs:
+            if source == state and (read < 0 or (place < len(letters) and letters[place] == read)):
+                longer = string if write < 0 else (*string, write)
+                waiting.append((target, place + (read >= 0), longer, weight * cost))
+    return {string: math.fsum(each) for string, each in found.items()}
+
+
+FEATURES = {"NGram": ngrams, "Spectrum": ngrams, "GappyNGram": gappy, "Mismatch": mismatch, "Rational": written}
 
 
 def is_n(letter: Any) -> bool:

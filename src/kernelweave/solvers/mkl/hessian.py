@@ -65,6 +65,7 @@ class HessianMKL(Wrapper):
         if self.solves == 0:
             self.now = self.evaluate(self.beta)
             return
+        self.bend = 1.0 if self.refining else self.bend
         gradient, H = -0.5 * self.now.q, self._curvature(self.now)
         direction = simplex_newton(self.now.beta, gradient, H) - self.now.beta
         slope, t, best, former = float(gradient @ direction), 1.0, self.now, self.now
