@@ -119,14 +119,9 @@ CASES = [
 ]
 IDS = [f"{kernel!r} on {name}" for kernel, name in CASES]
 each_case = pytest.mark.parametrize(("kernel", "name"), CASES, ids=IDS)
-plain = [
-    not isinstance(kernel, Rational) for kernel, _ in CASES
-]  # a machine is arrays: it has files, not a line of text
-each_plain_case = pytest.mark.parametrize(
-    ("kernel", "name"),
-    [case for case, told in zip(CASES, plain) if told],
-    ids=[i for i, told in zip(IDS, plain) if told],
-)
+PLAIN = [i for i, (kernel, _) in enumerate(CASES) if not isinstance(kernel, Rational)]
+"""A machine is arrays: it is saved in files, and has no line of text."""
+each_plain_case = pytest.mark.parametrize(("kernel", "name"), [CASES[i] for i in PLAIN], ids=[IDS[i] for i in PLAIN])
 
 
 def has_identity(kernel):
