@@ -102,7 +102,11 @@ def test_a_class_of_several_is_named(folder):
         (("classes.kw", "--top", 3), "name one of them with --class"),
         (("classes.kw", "--plot", "p.png"), "name one of them with --class"),
         (("classes.kw", "--class", "w"), "--class w is no class of the model; it knows x, y, z"),
-        (("spectrum.kw", "--plot", "p.png"), "compares no k-mers at positions"),
+        (
+            ("spectrum.kw", "--plot", "p.png", "--draw", "degrees"),
+            "--draw degrees is for kernels of k-mers at positions",
+        ),
+        (("one.kw", "--plot", "p.png", "--draw", "ngrams"), "--draw ngrams is for kernels that count n-grams"),
         (("one.kw", "--draw", "poim"), "name its file with --plot"),
         (("one.kw", "--plot", "p.doc"), "does not tell the kind of picture"),
         (("one.kw", "-k", 9), "k-mers of 1 to 4 letters"),

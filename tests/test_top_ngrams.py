@@ -13,6 +13,7 @@ import kernelweave as kw
 from kernelweave.cli.app import app
 from kernelweave.interpret import top_ngrams
 from kernelweave.io import write
+from kernelweave.plots import NGramDisplay
 
 TEXTS = ["how far is it", "how are you", "is it far", "you are here", "how is it there", "it is here", "are you there"]
 LABELS = np.array([1, 1, 1, -1, 1, -1, -1])
@@ -109,6 +110,17 @@ def test_classes_are_named_and_what_is_not_there_is_told():
         top_ngrams(model, 0)
 
 
+def test_the_picture_shows_each_ngram_with_its_weight():
+    model = kw.KernelClassifier(kw.NGram(2, cumulative=True)).fit(WORDS, LABELS)
+    display = NGramDisplay.from_estimator(model, 5).plot()
+    ordered = sorted(top_ngrams(model, 5), key=lambda gram: -gram.weight)
+    assert [label.get_text() for label in display.ax_.get_yticklabels()] == [f"{g.ngram}  ({g.rows})" for g in ordered]
+    points = display.ax_.collections[-1].get_offsets()
+    np.testing.assert_allclose(points[:, 0], [gram.weight for gram in ordered])
+    with pytest.raises(ValueError, match="There is no n-gram to draw"):
+        NGramDisplay([]).plot()
+
+
 def run(*arguments, code=0):
     result = CliRunner().invoke(app, [str(argument) for argument in arguments])
     assert result.exit_code == code, (result.output, result.exception)
@@ -121,7 +133,12 @@ def test_inspect_lists_the_ngrams(tmp_path):
     listed = json.loads(run("inspect", tmp_path / "two.kw", "--top", 3, "-k", 2, "--json").stdout)["ngrams"]
     assert [row["ngram"] for row in listed] == [gram.ngram for gram in top_ngrams(model, 3, 2)]
     assert top_ngrams(model)[0].ngram in run("inspect", tmp_path / "two.kw").stdout
-    assert "none to draw" in run("inspect", tmp_path / "two.kw", "--plot", tmp_path / "p.png", code=1).stderr
+    drawn = json.loads(run("inspect", tmp_path / "two.kw", "--plot", tmp_path / "p.png", "--json").stdout)
+    assert drawn["drawn"] == "ngrams"
+    assert (tmp_path / "p.png").stat().st_size > 1000
+    wrong = ("inspect", tmp_path / "two.kw", "--plot", tmp_path / "q.png", "--draw", "poim")
+    assert "--draw poim is for kernels of k-mers at positions" in run(*wrong, code=1).stderr
+    assert not (tmp_path / "q.png").exists()
     many = kw.MKLClassifier([kw.NGram(1), kw.NGram(2)]).fit(WORDS, np.arange(7) % 3)
     kw.save(many, tmp_path / "many.kw")
     assert "ngrams" not in json.loads(run("inspect", tmp_path / "many.kw", "--json").stdout)

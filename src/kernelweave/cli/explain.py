@@ -136,9 +136,16 @@ def picture(core: Any, plot: str, draw: str | None, top: int | None, k: int | No
     target = chosen_class(core, target)
     if target is None and len(core.dual_coef_) > 1:
         raise ValueError(_WHICH)
-    which = draw or _fitting(core, target)
-    if which == "degrees":
-        display: Any = plots.DegreeWeightsDisplay.from_estimator(core, target=target).plot()
+    positional = is_positional(core)
+    which = draw or (_fitting(core, target) if positional else "ngrams")
+    if which != "ngrams" and not positional:
+        raise ValueError(f"--draw {which} is for kernels of k-mers at positions, such as wd:20; draw ngrams here.")
+    if which == "ngrams" and not is_counted(core):
+        raise ValueError("--draw ngrams is for kernels that count n-grams wherever they stand, such as ngram:2.")
+    if which == "ngrams":
+        display: Any = plots.NGramDisplay.from_estimator(core, top or 2 * SHOWN, k, target=target).plot()
+    elif which == "degrees":
+        display = plots.DegreeWeightsDisplay.from_estimator(core, target=target).plot()
     elif which == "positions":
         display = plots.PositionWeightsDisplay.from_estimator(core, target=target).plot(origin=origin)
     elif which == "kmers":

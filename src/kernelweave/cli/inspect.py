@@ -16,7 +16,7 @@ SHOWN = (
 """Parameters that tell a person what was asked for."""
 
 
-WHAT = "What was learned: n-grams, k-mers (pictures: weighted degree)"
+WHAT = "What was learned: n-grams, k-mers"
 Top = Annotated[int | None, o.option(WHAT, "How many of the best k-mers or n-grams to list (default 10).", min=1)]
 Length = Annotated[int | None, o.option(WHAT, "List those of this length only.", "--length", "-k", min=1)]
 Class = Annotated[
@@ -26,11 +26,11 @@ Plot = Annotated[
     str | None, o.option(WHAT, "Draw what the model has learned into a .png, .pdf or .svg.", metavar="FILE")
 ]
 Draw = Annotated[
-    Literal["degrees", "positions", "kmers", "poim"] | None,
+    Literal["degrees", "positions", "kmers", "poim", "ngrams"] | None,
     o.option(
         WHAT,
-        "What to draw: learned weight by degrees or positions, the best kmers, or poim, the importance of all short "
-        "k-mers at each position; chosen by the kernels if not given.",
+        "What to draw: the best ngrams; for k-mers at positions learned weight by degrees or positions, the best "
+        "kmers, or poim, the importance of all short k-mers at each position; chosen by the kernels if not given.",
         metavar="NAME",
     ),
 ]
@@ -60,6 +60,7 @@ def inspect(
       kernelweave inspect sites.kw --top 20 -k 4
       kernelweave inspect calls.kw --top 30 --class GetWeather
       kernelweave inspect sites.kw --plot importance.png --draw poim --origin 60
+      kernelweave inspect calls.kw --plot words.png
       kernelweave inspect sites.kw --json | jq .duality_gap
     """
     from kernelweave.cli.rows import last_step
@@ -82,23 +83,19 @@ def inspect(
     }
     file = f"{model} ({size_of(size)}), model format {header['version']}, written by kernelweave {header['library']}"
     learned: dict[str, Any] = {}
-    if explain.is_positional(last_step(fitted)):
-        learned = explain.explained(last_step(fitted), top, length, target)
-        if plot is not None:
-            learned["drawn"] = explain.picture(last_step(fitted), plot, draw, top, length, target, origin or 0)
-            learned["plot"] = plot
-    elif plot is None and explain.is_counted(last_step(fitted)):
-        learned = explain.counted(last_step(fitted), top, length, target)
-    elif plot is not None:
+    core = last_step(fitted)
+    if explain.is_positional(core):
+        learned = explain.explained(core, top, length, target)
+    elif explain.is_counted(core):
+        learned = explain.counted(core, top, length, target)
+    elif any(given is not None for given in (plot, top, length, target)):
         raise ValueError(
-            f"{model} compares no k-mers at positions, so that there are none to draw; "
-            "--plot is for models with a kernel such as wd:20."
+            f"{model} compares no k-mers and no n-grams, so that there are none to list or draw; "
+            "--top, --length, --class and --plot are for models with a kernel such as wd:20 or ngram:2."
         )
-    elif any(given is not None for given in (top, length, target)):
-        raise ValueError(
-            f"{model} compares no k-mers and no n-grams, so that there are none to list; "
-            "--top, --length and --class are for models with a kernel such as wd:20 or ngram:2."
-        )
+    if plot is not None:
+        learned["drawn"] = explain.picture(core, plot, draw, top, length, target, origin or 0)
+        learned["plot"] = plot
     shown = [("file", file), *_lines(found), *explain.lines(learned)]
     say.result({**values, **learned}, shown + ([("picture", plot)] if plot else []))
     explain.table(learned, say)

@@ -2,6 +2,7 @@
 
 from kernelweave.plots.convergence import ConvergenceDisplay
 from kernelweave.plots.curves import CurvesDisplay
+from kernelweave.plots.grams import NGramDisplay
 from kernelweave.plots.kmers import KmerDisplay, PoimDisplay
 from kernelweave.plots.positional import DegreeWeightsDisplay, PositionWeightsDisplay
 from kernelweave.plots.weight_path import WeightPathDisplay
@@ -13,6 +14,7 @@ __all__ = [
     "DegreeWeightsDisplay",
     "KernelWeightsDisplay",
     "KmerDisplay",
+    "NGramDisplay",
     "PoimDisplay",
     "PositionWeightsDisplay",
     "WeightPathDisplay",
