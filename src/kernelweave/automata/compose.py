@@ -22,6 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave._numba.hashing import folded, home
 from kernelweave.automata.base import EPSILON, Transducer, arc_order, sorted_by_source
 from kernelweave.automata.operations import connect, shared_alphabet
 
@@ -30,7 +31,6 @@ NO_EPSILON, ONLY_EPSILON, SOME_EPSILON = 0, 1, 2
 EMPTY = -1
 ROOM = 4
 """States and arcs of the result for which there is room at the start, for each state of the two machines."""
-MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: multiplying scatters nearby keys
 
 
 def compose(first: Transducer, second: Transducer) -> Transducer:
@@ -213,7 +213,7 @@ def seek(labels, lo, hi, wanted):  # type: ignore[no-untyped-def]
 @jit
 def _slot(table, key):  # type: ignore[no-untyped-def]
     mask = table.shape[0] - 1
-    place = np.int64((np.uint64(key) * MIX) >> np.uint64(20)) & mask
+    place = home(folded(key), table.shape[0])
     while table[place] != EMPTY and table[place] != key:
         place = (place + 1) & mask
     return place

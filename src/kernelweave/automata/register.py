@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave._numba.hashing import GOLDEN
 from kernelweave.automata.pool import COUNT, NEXT, NOTHING, START
 
 Array = np.ndarray
@@ -33,8 +34,8 @@ TOLERANCE = 2.0**-44
 LARGEST_TOLERANCE = 2.0**-20
 LARGEST_WHOLE = 2.0**53 - 1
 """Whole numbers up to this size are exact in double precision, and a sum that passes it is seen to do so."""
-GOLDEN, SPREAD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
-"""Odd constants of splitmix64, which stir bits by multiplication."""
+SPREAD = np.uint64(0xBF58476D1CE4E5B9)
+"""An odd constant of splitmix64, which stirs bits by multiplication."""
 
 
 class Rules(NamedTuple):

@@ -30,6 +30,7 @@ from kernelweave.data.lattice_build import (
 from kernelweave.data.letters import check_unknown
 from kernelweave.data.rows import (
     as_ids,
+    check_parts,
     codes_in,
     offsets_of,
     packed_ids,
@@ -186,17 +187,11 @@ class Lattices:
     @classmethod
     def concatenate(cls, parts: Sequence[Lattices]) -> Self:
         """Put rows behind one another; ids are kept when every part has them."""
-        if not parts:
-            raise ValueError("Nothing to concatenate: expected at least one Lattices.")
-        first = parts[0].alphabet
-        for number, part in enumerate(parts):
-            if part.alphabet != first:
-                raise ValueError(f"Part {number} is over {part.alphabet!r}, part 0 over {first!r}; they must be equal.")
-        ids = [part.ids for part in parts if part.ids is not None]
+        ids = check_parts(parts, "Lattices")
         columns = [np.concatenate([part._table[k] for part in parts]) for k in (0, 1, 2, 3, 5)]
         arcs, states = (offsets_of(np.concatenate([np.diff(part._table[k]) for part in parts])) for k in (4, 6))
         table = Table._make((*columns[:4], arcs, columns[4], states))
-        return cls._trusted(table, first, np.concatenate(ids) if len(ids) == len(parts) else None)
+        return cls._trusted(table, parts[0].alphabet, ids)
 
     @property
     def arc_counts(self) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +87,21 @@ def as_ids(ids: Iterable[str] | None, n: int) -> Array | None:
     if names.shape != (n,):
         raise ValueError(f"There are {names.size} ids for {n} rows.")
     return names
+
+
+def check_parts(parts: Sequence[Any], kind: str) -> Array | None:
+    """Return the ids of parts that are to stand behind one another, None unless all have some; raise where they differ.
+
+    Parts are Sequences or Lattices over one alphabet.
+    """
+    if not parts:
+        raise ValueError(f"Nothing to concatenate: expected at least one {kind}.")
+    first = parts[0].alphabet
+    for number, part in enumerate(parts):
+        if part.alphabet != first:
+            raise ValueError(f"Part {number} is over {part.alphabet!r}, part 0 over {first!r}; they must be equal.")
+    ids = [part.ids for part in parts if part.ids is not None]
+    return np.concatenate(ids) if len(ids) == len(parts) else None
 
 
 def codes_in(alphabet: Alphabet, letters: Iterable[str]) -> Array:

@@ -14,6 +14,7 @@ from kernelweave.data.atomic import PathLike
 from kernelweave.data.letters import Row, check_unknown, tokens_of
 from kernelweave.data.rows import (
     as_ids,
+    check_parts,
     check_rows,
     codes_in,
     first_masked,
@@ -133,18 +134,12 @@ class Sequences:
     @classmethod
     def concatenate(cls, parts: Sequence[Sequences]) -> Self:
         """Put rows behind one another; ids are kept when every part has them."""
-        if not parts:
-            raise ValueError("Nothing to concatenate: expected at least one Sequences.")
-        first = parts[0].alphabet
-        for number, part in enumerate(parts):
-            if part.alphabet != first:
-                raise ValueError(f"Part {number} is over {part.alphabet!r}, part 0 over {first!r}; they must be equal.")
-        ids = [part.ids for part in parts if part.ids is not None]
+        ids = check_parts(parts, "Sequences")
         return cls._trusted(
             np.concatenate([part.codes for part in parts]),
             offsets_of(np.concatenate([part.lengths for part in parts])),
-            first,
-            np.concatenate(ids) if len(ids) == len(parts) else None,
+            parts[0].alphabet,
+            ids,
         )
 
     @property

@@ -16,7 +16,7 @@ from kernelweave.data.atomic import PathLike
 from kernelweave.data.lattice_build import Table
 from kernelweave.data.lattices import EPSILON, Lattices
 from kernelweave.data.letters import check_unknown
-from kernelweave.data.rows import IDS, offsets_of
+from kernelweave.data.rows import IDS, codes_in, offsets_of
 from kernelweave.io import kaldi, openfst, plf, slf
 from kernelweave.io.blocks import Symbols
 from kernelweave.io.dataset import Dataset, check_options, parse_labels
@@ -191,7 +191,8 @@ def _letters(paths: list[PathLike], machines: list[Machine], alphabet: Alphabet 
     words = {word for machine in machines for word in machine.words if word}
     bad = {word: "has a blank or half a character" for word in words if word.split() != [word] or _is_torn(word)}
     if alphabet is not None and unknown == "error":
-        lacking = {word for word in words if _code(alphabet, word) == alphabet.size}
+        said = list(words)
+        lacking = {word for word, code in zip(said, codes_in(alphabet, said)) if code == alphabet.size}
         bad |= dict.fromkeys(lacking - bad.keys(), f"is unknown; {alphabet.expected}")
     if bad:
         machine, arc = next((m, arc) for m in machines for arc, word in enumerate(m.words) if word in bad)
@@ -202,19 +203,12 @@ def _letters(paths: list[PathLike], machines: list[Machine], alphabet: Alphabet 
     return Alphabet.words(sorted(words)) if alphabet is None else alphabet
 
 
-def _code(alphabet: Alphabet, word: str) -> int:
-    """Return the code of a word; `alphabet.size` stands for one that the alphabet lacks, -1 for none."""
-    if not word:
-        return EPSILON
-    codes = alphabet.encode([word], unknown="mask")
-    return int(codes[0]) if codes.size == 1 and codes[0] < alphabet.size else alphabet.size
-
-
 def _table(machines: list[Machine], alphabet: Alphabet, normalize: bool, scale: float) -> Table:
     """Return the arrays of `Lattices`, arcs and states in the order of the file."""
     built = [build(machine, normalize, scale) for machine in machines]
     words = [word for one in built for word in one.words]
-    codes = {word: _code(alphabet, word) for word in set(words)}
+    known = [word for word in set(words) if word]
+    codes = {"": EPSILON} | dict(zip(known, codes_in(alphabet, known).tolist()))
     arcs = offsets_of(np.array([len(one.sources) for one in built]))
     states = offsets_of(np.array([one.n_states for one in built]))
     finals = np.zeros(states[-1])

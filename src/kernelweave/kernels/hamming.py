@@ -21,6 +21,7 @@ import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave._numba.bits import WORD, popcount
+from kernelweave._numba.hashing import GOLDEN
 from kernelweave.data.sequences import Sequences
 from kernelweave.kernels.base import Array
 from kernelweave.kernels.checks import check_alphabets
@@ -39,8 +40,6 @@ EVEN_LETTERS = 16
 """Letters of a large alphabet match by chance as often as those of an even one of this size."""
 MOST_PATTERNS = 4096
 """More choices of places than this are not tried."""
-SPREAD = np.uint64(0x9E3779B97F4A7C15)
-"""2^64 over the golden ratio: the high bits of its multiples fill hash slots evenly."""
 
 
 def field_bits(size: int) -> int:
@@ -139,11 +138,11 @@ def _lay_out(codes, rows, values, down, starts, listed, listed_rows, listed_valu
     # Rows that share a slot of a hash table stand behind one another, rising.
     starts[:] = 0
     for i in range(codes.shape[0]):
-        starts[(codes[i] * SPREAD) >> down] += 1
+        starts[(codes[i] * GOLDEN) >> down] += 1
     for slot in range(1, starts.shape[0]):
         starts[slot] += starts[slot - 1]
     for i in range(codes.shape[0] - 1, -1, -1):
-        slot = (codes[i] * SPREAD) >> down
+        slot = (codes[i] * GOLDEN) >> down
         starts[slot] -= 1
         place = starts[slot]
         listed[place], listed_rows[place], listed_values[place] = codes[i], rows[i], values[i]
@@ -154,7 +153,7 @@ def _add_matches(codes, values, bounds, down, starts, listed, rows, others, same
     # Codes are compared in full: two that fall into one slot by chance count nothing.
     for a in range(out.shape[0]):
         for i in range(bounds[a], bounds[a + 1]):
-            slot = (codes[i] * SPREAD) >> down
+            slot = (codes[i] * GOLDEN) >> down
             for place in range(starts[slot], starts[slot + np.uint64(1)]):
                 if same and rows[place] > a:
                     break

@@ -19,11 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelweave._numba import jit
-
-SPREAD = np.uint64(0x9E3779B97F4A7C15)
-"""2^64 over the golden ratio: multiples of it fill the addresses evenly."""
-HIGH = np.uint64(32)
-"""Bits of a key below the parent; the high half of a product is the well mixed one."""
+from kernelweave._numba.hashing import folded, home
 
 
 @jit
@@ -39,7 +35,7 @@ def new_trie(room, words, width):  # type: ignore[no-untyped-def]
 def _address(heads, keys, key):  # type: ignore[no-untyped-def]
     # Where a key is, or where it belongs.
     last = heads.shape[0] - 1
-    at = np.int64((np.uint64(key) * SPREAD) >> HIGH) & last
+    at = home(folded(key), heads.shape[0])
     while heads[at] >= 0 and keys[heads[at]] != key:
         at = (at + 1) & last
     return at

@@ -104,7 +104,7 @@ class Spectrum(Grams):
     def _expected(self, X: Lattices, scales: Array, turn: Array) -> Counts:
         if self.binary:
             raise ValueError(
-                f"binary=True of {type(self).__name__} asks whether a row has a string, but a lattice has many rows, "
+                f"binary=True of {type(self).__name__} asks whether a row has a string, but a lattice holds many rows, "
                 "with and without it; use binary=False, or the best path of each, lattices.one_best()."
             )
         numbering = self.numbering(X.alphabet)

@@ -47,7 +47,10 @@ def as_table(X: Any) -> Any:
 def _as_numbers(X: Any) -> Array:
     """Return X as float64; strings are refused even where they spell numbers."""
     if isinstance(X, Strings):
-        raise TypeError(f"A vector kernel compares rows of numbers, but got {type(X).__name__}; use a kernel for them.")
+        raise TypeError(
+            f"A vector kernel compares rows of numbers, but got {type(X).__name__}; use a kernel for strings, such as "
+            "kw.NGram(2, cumulative=True)."
+        )
     try:
         values = np.asarray(X)
         if values.dtype.kind in "biufO" and values.ndim > 0:

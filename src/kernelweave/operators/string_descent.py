@@ -21,6 +21,7 @@ import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave._numba.coordinate import box_step
+from kernelweave._numba.hashing import folded, home
 from kernelweave.automata.incremental import MinimalStore
 from kernelweave.automata.intersect import intersection_pairs
 from kernelweave.automata.pack import pack
@@ -30,8 +31,6 @@ from kernelweave.operators.base import Descent, DescentState
 from kernelweave.operators.vocabulary import Vocabulary
 
 FIRST_LINES = 1 << 10
-MIXER = np.uint64(0x9E3779B97F4A7C15)
-"""Two to the 64th over the golden ratio."""
 
 
 class StringRows:
@@ -231,9 +230,7 @@ class StringDescent:
 @jit
 def _line(key, lines):  # type: ignore[no-untyped-def]
     last = lines.shape[0] - 1
-    mixed = np.uint64(key) * MIXER
-    mixed ^= mixed >> np.uint64(29)
-    at = np.int64((mixed * MIXER) >> np.uint64(20)) & last
+    at = home(folded(key), lines.shape[0])
     while lines[at, 0] >= 0 and lines[at, 0] != key:
         at = (at + 1) & last
     return at

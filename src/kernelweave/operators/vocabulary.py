@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave._numba.hashing import folded, home
 from kernelweave.kernels.base import Array, Counted, FeatureMap, Kernel
 
 FIRST_LINES = 1 << 12
@@ -20,8 +21,6 @@ GROWTH = 4
 """Lines for each code right after the table has grown; it grows again at two."""
 AHEAD = 16
 """Codes whose lines are fetched together."""
-MIXER = np.uint64(0x9E3779B97F4A7C15)
-"""Two to the 64th over the golden ratio: products with it spread neighbouring codes."""
 
 
 class FeatureRows(NamedTuple):
@@ -101,9 +100,8 @@ def _empty(least: int, words: int) -> Array:
 def _home(codes, i, lines):  # type: ignore[no-untyped-def]
     key = np.uint64(0)
     for word in range(codes.shape[1]):
-        key = (key ^ np.uint64(codes[i, word])) * MIXER
-        key ^= key >> np.uint64(29)
-    return np.int64((key * MIXER) >> np.uint64(20)) & (lines.shape[0] - 1)
+        key = folded(key ^ np.uint64(codes[i, word]))
+    return home(key, lines.shape[0])
 
 
 @jit

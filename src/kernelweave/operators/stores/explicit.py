@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave._numba.hashing import GOLDEN
 from kernelweave.operators.stores.base import ROWS_AT_ONCE, Array, PositionalStore
 
 DIRECT_CELLS = 2**22
@@ -25,7 +26,6 @@ FULLEST = 0.625
 
 _FIRST_BITS = 6  # an empty hash table has 2 ** this many cells a position
 _WORD_BITS = 64
-_SCATTER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: neighbours land far apart (Knuth, TAOCP 3, 6.4)
 
 
 class ExplicitMap(PositionalStore):
@@ -97,7 +97,7 @@ class ExplicitMap(PositionalStore):
 @jit
 def _find(keys, table, code, shift):  # type: ignore[no-untyped-def]
     # Returns the cell of the code, or the empty cell where it belongs.
-    cell = np.int64((np.uint64(code) * _SCATTER) >> shift)
+    cell = np.int64((np.uint64(code) * GOLDEN) >> shift)
     while keys[table, cell] != code and keys[table, cell] != 0:
         cell = (cell + 1) & (keys.shape[1] - 1)
     return cell
