@@ -1,0 +1,1 @@
+"""CG-Boost: column generation over kernel columns, with linear and quadratic masters."""
