@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from kernelweave.io.lattices import read_lattices
     from kernelweave.kernels import (
         RBF,
+        Fourier,
         GappedKmer,
         GappyNGram,
         Identity,
@@ -56,6 +57,7 @@ _ROOMS = {
     "io": ("read", "read_fasta"),
     "io.lattices": ("read_lattices",),
     "kernels": (
+        "Fourier",
         "GappedKmer",
         "GappyNGram",
         "Identity",
@@ -112,6 +114,7 @@ __all__ = [  # noqa: RUF022 - in the order of use: data, kernels, estimators, fi
     "NGram",
     "GappyNGram",
     "Rational",
+    "Fourier",
     "Product",
     "Sum",
     "per_feature",

@@ -1,7 +1,8 @@
 """Kernels: descriptions of similarities with scikit-learn parameters and no data, one file per family."""
 
-from kernelweave.kernels.base import Elementwise, FeatureMap, Kernel
+from kernelweave.kernels.base import Elementwise, Embedding, FeatureMap, Kernel
 from kernelweave.kernels.compose import Cosine, On, Product, Scaled, Sum, per_feature
+from kernelweave.kernels.fourier import Fourier
 from kernelweave.kernels.gapped import GappedKmer
 from kernelweave.kernels.gappy import GappyNGram
 from kernelweave.kernels.identity import Identity
@@ -20,7 +21,9 @@ __all__ = [
     "RBF",
     "Cosine",
     "Elementwise",
+    "Embedding",
     "FeatureMap",
+    "Fourier",
     "GappedKmer",
     "GappyNGram",
     "Identity",

@@ -223,6 +223,28 @@ class FeatureMap(Protocol, metaclass=_Ability):
 
 
 @runtime_checkable
+class Embedding(Protocol, metaclass=_Ability):
+    """Ability: few explicit features, the same columns for all rows, whose inner product is the kernel.
+
+    Unlike those of a `FeatureMap` they have no names, and most of them are not zero.
+    """
+
+    def embedding(self, X: Any, dtype: type = np.float64) -> Any:
+        """Return the features of the rows of X, (n, columns): an array, or CSR where the features are a sparse table.
+
+        The result may share memory with X: never write to it.
+        """
+
+
+@runtime_checkable
+class Stationary(Protocol, metaclass=_Ability):
+    """Ability: ``K(x, y) = E cos(w'(x - y))`` over a distribution of frequencies w that can be drawn from."""
+
+    def frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
+        """Return frequencies, (n_features, size)."""
+
+
+@runtime_checkable
 class Counted(Protocol, metaclass=_Ability):
     """Ability: each feature is a string, and codes name them however many there could be.
 

@@ -9,9 +9,20 @@ from typing import Any, cast
 import numpy as np
 
 from kernelweave.data.views import select
-from kernelweave.kernels.base import Array, Counted, Elementwise, FeatureMap, Kernel, Positional, Reweighted, Wrapper
+from kernelweave.kernels.base import (
+    Array,
+    Counted,
+    Elementwise,
+    Embedding,
+    FeatureMap,
+    Kernel,
+    Positional,
+    Reweighted,
+    Wrapper,
+)
 from kernelweave.kernels.checks import check_kernel, check_positive
 from kernelweave.kernels.columns import interleave, unit_rows
+from kernelweave.kernels.parts import beside, by_rows, unit
 
 
 class Passing(Wrapper):
@@ -32,6 +43,16 @@ class Passing(Wrapper):
     def reweighted(self, weights: Array) -> Kernel:
         """Return the kernel inside with these weights of the lengths; it is told prepared rows, not where they lie."""
         return cast(Reweighted, self.kernel).reweighted(weights)
+
+    @property
+    def rank_(self) -> int:
+        """How many features the approximation inside has."""
+        return self.kernel.rank_  # type: ignore[attr-defined]
+
+    @property
+    def approximation_error_(self) -> float:
+        """How far the approximation inside is off."""
+        return self.kernel.approximation_error_  # type: ignore[attr-defined]
 
 
 class On(Passing):
@@ -89,6 +110,12 @@ class On(Passing):
         """Return the counted strings of the selection."""
         check_kernel(self, self.kernel)
         return cast(Counted, self.kernel).counts(select(X, self.columns))
+
+    def embedding(self, X: Any, dtype: type = np.float64) -> Any:
+        """Return the explicit features of the selection."""
+        check_kernel(self, self.kernel)
+        inner = cast(Embedding, self.kernel)
+        return by_rows(X, lambda part: inner.embedding(select(part, self.columns), dtype), dtype)
 
     def cells(self, length: int) -> Array:
         """Return the weights of positioned k-mers in the kernel inside."""
@@ -156,6 +183,13 @@ class Scaled(Passing):
         check_positive(self, "factor", self.factor)
         return cast(Counted, self.kernel).counts(X).times(np.sqrt(self.factor))
 
+    def embedding(self, X: Any, dtype: type = np.float64) -> Any:
+        """Return the explicit features of the kernel inside times the root of the factor."""
+        check_kernel(self, self.kernel)
+        check_positive(self, "factor", self.factor)
+        inner, root = cast(Embedding, self.kernel), float(np.sqrt(self.factor))
+        return by_rows(X, lambda part: inner.embedding(part, dtype) * root, dtype)
+
     def cells(self, length: int) -> Array:
         """Return the scaled weights of positioned k-mers."""
         check_positive(self, "factor", self.factor)
@@ -219,6 +253,12 @@ class Cosine(Passing):
         norms = np.sqrt(found.diagonal())
         return found.times(1.0 / np.where(norms > 0, norms, 1.0))
 
+    def embedding(self, X: Any, dtype: type = np.float64) -> Any:
+        """Return the explicit features of the kernel inside, each row divided by its length."""
+        check_kernel(self, self.kernel)
+        inner = cast(Embedding, self.kernel)
+        return by_rows(X, lambda part: unit(inner.embedding(part)), dtype)
+
 
 class Combination(Kernel):
     """Several kernels on the same rows, put together entry by entry."""
@@ -280,6 +320,15 @@ class Sum(Combination):
             if not isinstance(kernel, FeatureMap):
                 raise TypeError(f"{kernel!r} has no explicit features, so the sum it is part of has none.")
         return interleave([cast(FeatureMap, kernel).features(X) for kernel in self.kernels])
+
+    def embedding(self, X: Any, dtype: type = np.float64) -> Any:
+        """Return the explicit features of all parts side by side."""
+        self.check()
+        for kernel in self.kernels:
+            if not isinstance(kernel, Embedding):
+                raise TypeError(f"{kernel!r} has no explicit features, so the sum it is part of has none.")
+        inner = [cast(Embedding, kernel) for kernel in self.kernels]
+        return by_rows(X, lambda part: beside([kernel.embedding(part, dtype) for kernel in inner]), dtype)
 
     def names(self, columns: Array, alphabet: Any = "dna") -> list[tuple[int, Any]]:
         """Decode feature columns: the number of the part, and what the feature counts there.

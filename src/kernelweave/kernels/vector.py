@@ -108,6 +108,12 @@ class Linear(Curve):
         """Return the inner product."""
         return Dot()
 
+    def embedding(self, X: Any, dtype: type = np.float64) -> Any:
+        """Return the table itself: its columns are the features."""
+        if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == dtype:
+            return np.ascontiguousarray(X)
+        return as_table(X).astype(dtype, copy=False)
+
     def _apply(self, values: Array, n_features: int | None) -> Array:
         return values
 
@@ -197,6 +203,10 @@ class RBF(GammaCurve):
         """Return the squared distance."""
         return SquaredDistance()
 
+    def frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
+        """Return normal frequencies of variance 2 gamma, (n_features, size)."""
+        return rng.normal(scale=np.sqrt(2.0 * self.rate(n_features)), size=(n_features, size))
+
     def _apply(self, values: Array, n_features: int | None) -> Array:
         values *= -self.rate(n_features)
         return np.exp(values, out=values)
@@ -222,6 +232,10 @@ class Laplacian(GammaCurve):
     def base(self) -> Kernel:
         """Return the sum of absolute differences."""
         return Manhattan()
+
+    def frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
+        """Return Cauchy frequencies of scale gamma, (n_features, size)."""
+        return self.rate(n_features) * rng.standard_cauchy((n_features, size))
 
     def _apply(self, values: Array, n_features: int | None) -> Array:
         values *= -self.rate(n_features)
