@@ -184,3 +184,38 @@ class PrimalOperator(Operator, Protocol):
 
     def descent(self, rows: Array | None, dtype: type) -> Descent:
         """Return a normal vector over some rows (None: all), to be kept in this precision."""
+
+
+@runtime_checkable
+class DesignMatrix(Protocol):
+    """The explicit features of m kernels on n rows, side by side: ``X = [X_1 .. X_m]``, ``K_k = X_k X_k'``."""
+
+    n: int
+    m: int
+    width: int
+    offsets: Array
+    """(m + 1,) int64: kernel k owns the columns from ``offsets[k]`` to ``offsets[k + 1]``."""
+    dense: bool
+    streamed: bool
+    """Whether `part` makes rows afresh, so that each call costs the features of its rows."""
+    parts: list[slice]
+    """The rows of each part; a single one where all are in memory."""
+
+    def part(self, i: int) -> Any:
+        """Return rows: `values` (rows, width), or `starts` (rows + 1,), `columns` and `values` where not dense."""
+
+    def outputs(self, w: Array) -> Array:
+        """Return ``X w``, (n,)."""
+
+    def correlate(self, coef: Array) -> Array:
+        """Return ``X' coef``, (width,)."""
+
+    def squares(self) -> Array:
+        """Return the mean and the largest squared length of the rows under every kernel, (m, 2)."""
+
+
+@runtime_checkable
+class Explicit(Protocol):
+    """Ability of a set of kernels: their features are at hand, for solvers that walk in the space of w."""
+
+    design: DesignMatrix

@@ -16,6 +16,7 @@ import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave._numba.coordinate import box_step
+from kernelweave._numba.rows import row_add, row_dot
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, Counted, Kernel
 from kernelweave.operators.base import Descent, DescentState
@@ -85,7 +86,7 @@ class SharedColumns:
         """Return some of the rows, with the same columns."""
         starts = np.concatenate([[0], np.cumsum(np.diff(self.starts)[rows])])
         columns, values = np.empty(starts[-1], self.columns.dtype), np.empty(starts[-1], self.values.dtype)
-        _take(*self.arrays(), np.asarray(rows, np.int64), starts, columns, values)
+        take_entries(*self.arrays(), np.asarray(rows, np.int64), starts, columns, values)
         return SharedColumns(starts, columns, values, self.own[rows], self.diagonal[rows], self.width, self.codes)
 
     def arrays(self) -> tuple[Array, Array, Array]:
@@ -245,37 +246,12 @@ def _keep(starts, number, shared, values, new_starts, new_columns, new_values, o
 
 
 @jit
-def _take(starts, columns, values, rows, new_starts, new_columns, new_values):  # type: ignore[no-untyped-def]
+def take_entries(starts, columns, values, rows, new_starts, new_columns, new_values):  # type: ignore[no-untyped-def]
+    """Copy the entries of some rows to where they start among the new ones."""
     for j in range(len(rows)):
         first, size = starts[rows[j]], new_starts[j + 1] - new_starts[j]
         new_columns[new_starts[j] : new_starts[j + 1]] = columns[first : first + size]
         new_values[new_starts[j] : new_starts[j + 1]] = values[first : first + size]
-
-
-@jit
-def row_dot(columns, values, w, zero):  # type: ignore[no-untyped-def]
-    """Return the inner product of a row with w, in the precision of `zero`; four sums, so that none waits for another.
-
-    The row is a slice and its columns are unsigned: a place that could be negative would be tested each time.
-    """
-    a = b = c = d = zero
-    fours = len(columns) // 4
-    for q in range(fours):
-        t = 4 * q
-        a += values[t] * w[columns[t]]
-        b += values[t + 1] * w[columns[t + 1]]
-        c += values[t + 2] * w[columns[t + 2]]
-        d += values[t + 3] * w[columns[t + 3]]
-    for t in range(4 * fours, len(columns)):
-        a += values[t] * w[columns[t]]
-    return (a + b) + (c + d)
-
-
-@jit
-def row_add(columns, values, step, w):  # type: ignore[no-untyped-def]
-    """``w += step phi`` for a row."""
-    for t in range(len(columns)):
-        w[columns[t]] += step * values[t]
 
 
 @jit
