@@ -47,9 +47,11 @@ N = 150
 TABLE = rng.normal(size=(N, 12))
 THIN = sparse.random_array((N, 40), density=0.2, format="csr", rng=rng)
 STRINGS = texts(N)
+FIXED = kw.Sequences.from_strings(["".join(rng.choice(list("ACGT"), 9)) for _ in range(N)])
 MIXED = kw.Views({"table": TABLE, "dna": STRINGS, "thin": THIN})
 CASES = {
     "dense": ([Columns(0, 5), Columns(5, 12, 0.3), Columns(0, 1)], TABLE),
+    "places": ([kw.WeightedDegree(3), kw.Spectrum(2)], FIXED),
     "sparse table": ([Columns(0, 25), Columns(25, 40, 2.0)], THIN),
     "strings": ([kw.Spectrum(2), kw.NGram(3).normalized(), 0.5 * kw.Spectrum(12)], STRINGS),
     "mixed": (
@@ -144,3 +146,119 @@ def test_single_precision_is_chosen_by_tolerance(case):
     assert plan.dtype == bound.design.part(0).values.dtype == np.float32
     alpha = rng.normal(size=N)
     np.testing.assert_allclose(bound.energies(alpha), np.einsum("i,kij,j->k", alpha, grams, alpha), rtol=ROUNDED)
+
+
+def test_single_precision_is_not_for_large_numbers():
+    table = TABLE.copy()
+    table[1, 2] = 2.0**24 + 1  # no row of the sample that decides at first
+    for limit in ("auto", 20_000):
+        bound, plan = bind_design([Columns(), Columns(2, 3)], table, Serial(), limit)
+        assert plan.dtype == bound.design.part(0).values.dtype == np.float64
+        assert bound.design.streamed == (limit != "auto")
+
+
+def test_counts_stay_single_at_fine_tolerances():
+    bound, plan = bind_design([kw.Spectrum(2)], STRINGS, Serial(), tol=FINE)
+    assert plan.dtype == bound.design.part(0).values.dtype == np.float32
+    assert bound.design.width == 16
+
+
+def streamed(kernels, X, engine=None, tol=FINE):
+    """Bind with a limit that is too small for all rows, but not for what the columns need."""
+    size = bind_design(kernels, X, Serial(), tol=tol)[1].size
+    bound, plan = bind_design(kernels, X, engine or Serial(), 0.75 * size, tol)
+    assert plan.kind == "streamed"
+    assert bound.design.streamed
+    assert len(bound.design.parts) > 1
+    return bound
+
+
+def test_rows_made_afresh_give_the_same_numbers(case):
+    kernels, X, _, bound = case
+    ours = streamed(kernels, X)
+    alpha, w, rows = rng.normal(size=N), rng.normal(size=bound.design.width), np.array([140, 3, 77])
+    np.testing.assert_array_equal(ours.design.outputs(w), bound.design.outputs(w))
+    np.testing.assert_allclose(ours.design.correlate(alpha), bound.design.correlate(alpha), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(ours.design.squares(), bound.design.squares(), rtol=1e-12)
+    np.testing.assert_array_equal(ours.diagonals(), bound.diagonals())
+    np.testing.assert_array_equal(ours.each_inside(rows, alpha[rows]), bound.each_inside(rows, alpha[rows]))
+    weights = np.ones(bound.m)
+    np.testing.assert_allclose(
+        ours.combined(weights).columns(rows), bound.combined(weights).columns(rows), rtol=1e-12, atol=1e-12
+    )
+    for i, some in enumerate(ours.design.parts):
+        part = ours.design.part(i)
+        expected = bound.design.taken(np.arange(some.start, some.stop)).part(0)
+        for mine, theirs in zip(part, expected):
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def test_same_bits_on_two_threads(case):
+    kernels, X, _, bound = case
+    alpha, w = rng.normal(size=N), rng.normal(size=bound.design.width)
+    two = bind_design(kernels, X, Threads(2), tol=FINE)[0]
+    for ours, theirs in ((two, bound), (streamed(kernels, X, Threads(2)), streamed(kernels, X))):
+        np.testing.assert_array_equal(ours.design.correlate(alpha), theirs.design.correlate(alpha))
+        np.testing.assert_array_equal(ours.design.outputs(w), theirs.design.outputs(w))
+
+
+def test_rows_mapped_from_disk(tmp_path):
+    np.save(tmp_path / "table.npy", TABLE)
+    STRINGS.save(tmp_path / "rows.kwseq")
+    mapped = np.load(tmp_path / "table.npy", mmap_mode="r")
+    opened = kw.Sequences.open(tmp_path / "rows.kwseq")
+    for kernels, X, same in (
+        ([Columns(0, 5), Columns(2)], mapped, TABLE),
+        ([kw.Spectrum(3), kw.NGram(2)], opened, STRINGS),
+        ([kw.Spectrum(3).on("dna"), Columns().on("t")], kw.Views({"dna": opened, "t": mapped}), None),
+    ):
+        X, same = X, kw.Views({"dna": STRINGS, "t": TABLE}) if same is None else same
+        expected, ours = bind_design(kernels, same, Serial())[0], streamed(kernels, X, tol=1e-3)
+        alpha = rng.normal(size=N)
+        np.testing.assert_allclose(ours.energies(alpha), expected.energies(alpha), rtol=1e-12)
+
+
+def test_rows_that_turn_out_longer_than_judged_are_made_afresh():
+    judged = np.unique(np.linspace(0, N - 1, 64).astype(int))
+    long = np.setdiff1d(np.arange(N), judged)
+    rows = [""] * N
+    for i in range(N):
+        rows[i] = "".join(rng.choice(list("ACGT"), 400 if i in long else 8))
+    X, kernels = kw.Sequences.from_strings(rows), [kw.Spectrum(3)]
+    bound, plan = bind_design(kernels, X, Serial(), 160_000)
+    assert plan.kind == "streamed"
+    alpha = rng.normal(size=N)
+    np.testing.assert_allclose(bound.energies(alpha), [alpha @ kernels[0].gram(X) @ alpha], rtol=EXACT)
+
+
+def test_what_does_not_fit_is_refused_with_the_estimate():
+    with pytest.raises(MemoryError, match=r"features of 150 rows take .* more than the memory_limit of 2 kB; raise"):
+        bind_design([Columns()], TABLE, Serial(), 2000)
+    with pytest.raises(TypeError, match="has no explicit features; wrap it in IncompleteCholesky"):
+        bind_design([kw.RBF(1.0)], TABLE, Serial())
+
+
+def test_new_rows_of_another_kind():
+    design = bind_design([kw.Spectrum(2)], STRINGS, Serial())[0].design
+    with pytest.raises(ValueError, match="alphabet"):
+        design.maps[0].scores(kw.Sequences.from_strings(["ab"], alphabet="auto"), np.ones((1, design.width)))
+    with pytest.raises(ValueError, match=r"must have the shape \(outputs, 16\), not \(16,\)"):
+        design.maps[0].scores(STRINGS, np.ones(16))
+    narrow = column_map(Columns(), None, 12)
+    with pytest.raises(ValueError, match="was trained on 12 features, but X has 7"):
+        narrow.scores(TABLE[:, :7], np.ones((1, 12)))
+
+
+def test_dense_and_sparse_rows_score_alike():
+    w = rng.normal(size=(3, 40))
+    thin, thick = (bind_design([Columns()], X, Serial(), tol=FINE)[0].design.maps[0] for X in (THIN, THIN.toarray()))
+    expected = THIN.toarray() @ w.T
+    for X in (THIN, THIN.toarray()):
+        np.testing.assert_allclose(thick.scores(X, w), expected, rtol=EXACT, atol=EXACT)
+        np.testing.assert_allclose(thin.scores(X, w[:, thin.codes[:, 0]]), expected, rtol=EXACT, atol=EXACT)
+
+
+def test_features_that_no_training_row_has_weigh_nothing():
+    one = column_map(kw.Spectrum(1), np.array([[0], [2]]), 2)
+    new = kw.Sequences.from_strings(["AACC", "TTT", "G", ""])
+    np.testing.assert_array_equal(one.scores(new, np.array([[1.0, 5.0]])), [[2.0], [0.0], [5.0], [0.0]])

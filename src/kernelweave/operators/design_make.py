@@ -18,6 +18,7 @@ from kernelweave.operators.cross import spans
 from kernelweave.operators.design_maps import CodedMap, ColumnMap, Columns, DenseMap, features_of, ordered
 from kernelweave.operators.design_plan import MOST_COLUMNS, Form, is_single
 from kernelweave.operators.design_rows import DenseRows, Rows, SparseRows
+from kernelweave.operators.memory import show_bytes
 from kernelweave.operators.vocabulary import FeatureRows, Vocabulary
 
 AHEAD = 2
@@ -79,16 +80,19 @@ class Survey:
     Parameters
     ----------
     forms : of the features of each kernel
-    room : bytes for what is kept
+    budget : bytes for what is kept and for the numbers of the codes
+    keep : whether to keep the features
     """
 
-    def __init__(self, kernels: Sequence[Kernel], forms: Sequence[Form], X: Any, tol: float, room: float):
-        self.kernels, self.X, self.tol, self.room = kernels, X, tol, room
+    def __init__(
+        self, kernels: Sequence[Kernel], forms: Sequence[Form], X: Any, tol: float, budget: float, keep: bool
+    ):  # fmt: skip
+        self.kernels, self.X, self.tol, self.budget = kernels, X, tol, budget
         self.known = [Vocabulary(form.words) if form.words else None for form in forms]
         self.counts = [np.zeros(0, np.int32) for _ in kernels]
         self.given = list(forms)
         self.entries, self.single, self.size = np.zeros(len(kernels)), True, 0
-        self.pieces: list[list[Any]] | None = []
+        self.pieces: list[list[Any]] | None = [] if keep else None
 
     def run(self, chunk: int, engine: Engine) -> None:
         """Go over all rows."""
@@ -122,7 +126,14 @@ class Survey:
             _count(number, self.counts[k])
             piece[k] = Columns(number, found.values, found.bounds)
             self.size += sum(array.nbytes for array in piece[k])
-        if self.size > self.room:
+        tables = [known for known in self.known if known is not None]
+        codes = sum(known.nbytes for known in tables)
+        if codes > self.budget:
+            raise MemoryError(
+                f"Numbering {sum(known.size for known in tables)} distinct features takes {show_bytes(codes)}, more "
+                f"than the memory_limit of {show_bytes(self.budget)}; raise the limit or take shorter features."
+            )
+        if self.size + codes > self.budget:
             self.pieces = None
         if self.pieces is not None:
             self.pieces.append(piece)

@@ -9,27 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.base import Array, Counted, FeatureMap, Kernel, _Ability
+from kernelweave.kernels.base import Array, Counted, Embedding, FeatureMap, Kernel
 from kernelweave.operators.cross import spans
 from kernelweave.operators.features import HOT
 from kernelweave.operators.vocabulary import FeatureRows, Vocabulary, as_rows, feature_rows
 
 BLOCK = 2048
 """New rows that are scored together."""
-
-
-@runtime_checkable
-class Embedding(Protocol, metaclass=_Ability):
-    """Ability: few explicit features, the same columns for all rows, that need no name."""
-
-    def embedding(self, X: Any) -> Any:
-        """Return the features of the rows of X, (n, d): dense float64, or CSR where X is sparse."""
 
 
 class Columns(NamedTuple):
@@ -76,7 +68,8 @@ class DenseMap:
 
     def columns(self, X: Any) -> Array:
         """Return the features of rows, (n, width) float64."""
-        table = cast(Array, features_of(self.kernel, X))
+        found = features_of(self.kernel, X)
+        table = written_out(found, self.width) if isinstance(found, FeatureRows) else found
         if table.shape[1] != self.width:
             raise ValueError(f"{self.kernel!r} was trained on {self.width} features, but X has {table.shape[1]}.")
         return table
@@ -108,7 +101,9 @@ class CodedMap:
 
     def columns(self, X: Any) -> Columns:
         """Return the features of rows."""
-        found = cast(FeatureRows, features_of(self.kernel, X))
+        found = features_of(self.kernel, X)
+        if not isinstance(found, FeatureRows):
+            found = as_codes(found)
         return Columns(self.vocabulary.find(found.codes), found.values, found.bounds)
 
     def scores(self, X: Any, w: Array, engine: Engine | None = None) -> Array:
@@ -129,6 +124,19 @@ ColumnMap = DenseMap | CodedMap
 def column_map(kernel: Kernel, codes: Array | None, width: int, sample: Any = None) -> ColumnMap:
     """Return a map from what a saved model keeps of it: codes (width, words), or None for a dense embedding."""
     return DenseMap(kernel, width, sample) if codes is None else CodedMap(kernel, codes, sample)
+
+
+def written_out(found: FeatureRows, width: int) -> Array:
+    """Return the rows of a sparse table as a dense one."""
+    out = np.zeros((len(found.bounds) - 1, width))
+    out[np.repeat(np.arange(len(out)), np.diff(found.bounds)), found.codes[:, 0]] = found.values
+    return out
+
+
+def as_codes(table: Array) -> FeatureRows:
+    """Return a dense table as rows of codes, its column numbers."""
+    n, width = table.shape
+    return FeatureRows(np.tile(np.arange(width), n)[:, None], table.ravel(), width * np.arange(n + 1))
 
 
 def ordered(known: Vocabulary, rows_with: Array) -> Array:

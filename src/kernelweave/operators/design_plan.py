@@ -16,10 +16,10 @@ from kernelweave.kernels.base import Array, Kernel
 from kernelweave.operators.design_maps import features_of, has_features
 from kernelweave.operators.memory import memory_budget, show_bytes
 from kernelweave.operators.planner import FINE_TOLERANCE, SAMPLE, Plan
-from kernelweave.operators.vocabulary import FeatureRows, Vocabulary
+from kernelweave.operators.vocabulary import FIRST_LINES, FeatureRows, Vocabulary
 
-LARGEST_SINGLE = float(1 << 24)
-"""Up to here single precision holds every whole number; a table of larger values would lose what tells rows apart."""
+TOO_LARGE = float(1 << 24)
+"""Below this single precision holds every whole number; beyond it would lose what tells rows apart."""
 MOST_COLUMNS = 1 << 32
 """Columns are numbered by 32 bits."""
 CHUNK_ENTRIES, LONGEST_CHUNK, FEWEST_ROWS = 1 << 20, 8192, 16
@@ -87,7 +87,7 @@ def plan_design(
     entries, width = sum(form.entries for form in forms), sum(form.width for form in forms)
     item = np.dtype(dtype).itemsize
     row = entries * item if not any(form.words for form in forms) else entries * (4 + item) + 8
-    fixed = VECTOR_BYTES * width + sum((WORD_BYTES * f.words + CODE_BYTES) * f.width for f in forms if f.words)
+    fixed = VECTOR_BYTES * width + sum(code_bytes(form) for form in forms if form.words)
     shown = f"{width:.4g} features of {n} rows take {show_bytes(n * row)} in {np.dtype(dtype).name}"
     chunk = min(_power_of_two(CHUNK_ENTRIES / max(1.0, entries)), LONGEST_CHUNK)
     whole = n * row + fixed + MAKING_BYTES * entries * min(n, chunk * workers)
@@ -108,6 +108,11 @@ def plan_design(
     )
 
 
+def code_bytes(form: Form) -> float:
+    """Return the bytes that codes and their numbers take, whatever the number of rows in memory."""
+    return (WORD_BYTES * form.words + CODE_BYTES) * form.width + 8 * (form.words + 1) * FIRST_LINES
+
+
 def _power_of_two(size: float) -> int:
     """Return the largest power of two up to a size, at least 1."""
     return 1 << max(0, int(size).bit_length() - 1)
@@ -124,4 +129,4 @@ def _is_single(values, exact):  # type: ignore[no-untyped-def]
     for value in values:
         largest = max(largest, abs(value))
         same = same and np.float64(np.float32(value)) == value
-    return largest <= LARGEST_SINGLE and (same or not exact)
+    return largest < TOO_LARGE and (same or not exact)

@@ -132,7 +132,7 @@ def bind_design(
     maps: list[ColumnMap] = [DenseMap(kernel, int(form.width), X[:1]) for kernel, form in zip(kernels, forms)]
     pieces: list[Any] | None = None
     if plan.kind == "streamed" or any(form.words for form in forms):
-        survey = Survey(kernels, forms, X, tol, 0 if plan.kind == "streamed" else budget)
+        survey = Survey(kernels, forms, X, tol, budget, keep=plan.kind == "explicit")
         survey.run(layout.chunk, engine)
         maps, single, pieces = survey.maps(), single and survey.single, survey.pieces
         plan, layout = plan_design(survey.forms(), n, engine.workers, budget, single)
