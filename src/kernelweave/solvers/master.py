@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import highspy
 import numpy as np
+
+from kernelweave.solvers.highs import INFINITY, quiet_model, solve
 
 Array = np.ndarray
 PATIENCE = 30
@@ -43,11 +44,8 @@ class Master:
     def __init__(self, m: int, scale: float):
         self.m, self.scale = m, max(abs(scale), 1e-12)
         self.cuts: list[Cut] = []
-        self.lp = highspy.Highs()
-        self.lp.setOptionValue("output_flag", False)
-        self.lp.setOptionValue("threads", 1)
-        inf = highspy.kHighsInf
-        self.lp.addVars(m + 1, np.append(np.zeros(m), -inf), np.append(np.ones(m), inf))
+        self.lp = quiet_model()
+        self.lp.addVars(m + 1, np.append(np.zeros(m), -INFINITY), np.append(np.ones(m), INFINITY))
         self.lp.changeColCost(m, 1.0)
         self.lp.addRow(1.0, 1.0, m, np.arange(m, dtype=np.int32), np.ones(m))
 
@@ -56,14 +54,11 @@ class Master:
         self.cuts.append(Cut(d, q, alpha))
         row = np.append(0.5 * q / self.scale, 1.0)
         keep = np.flatnonzero(row)
-        self.lp.addRow(d / self.scale, highspy.kHighsInf, len(keep), keep.astype(np.int32), row[keep])
+        self.lp.addRow(d / self.scale, INFINITY, len(keep), keep.astype(np.int32), row[keep])
 
     def solve(self) -> tuple[Array, float, Array]:
         """Return the minimiser beta (m,), the lower bound t, and the combination of cuts that proves it."""
-        self.lp.run()
-        if self.lp.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            raise RuntimeError(f"HiGHS ended the master programme as {self.lp.getModelStatus()}.")
-        solution = self.lp.getSolution()
+        solution = solve(self.lp)
         beta = np.maximum(np.array(solution.col_value[: self.m]), 0.0)
         proof = np.maximum(np.array(solution.row_dual[1:]), 0.0)
         bound = self.scale * solution.col_value[self.m]

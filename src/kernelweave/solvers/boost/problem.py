@@ -252,22 +252,40 @@ class BoostProblem:
         """Return the relative gap; the scale does not fall below a tiny part of the objective of the zero model."""
         return (primal - dual) / max(abs(primal), SMALLEST_SCALE * max(1.0, float(self.cost.sum())))
 
+    def repair(self, u: Array) -> Array:
+        """Return feasible prices close to u: within bounds, balanced under a free intercept, of the right total."""
+        size = np.clip(u if self.regression else self.y * u, -self.cost if self.regression else 0.0, self.cost)
+        u = size if self.regression else self.y * size
+        plus, minus = np.maximum(u, 0.0), np.maximum(-u, 0.0)
+        if self.homogeneous and self.free:
+            half, positive = 0.5 * self.budget, self.y > 0
+            return _with_sum(plus, self.cost * positive, half) - _with_sum(minus, self.cost * ~positive, half)
+        if self.homogeneous:
+            return self.y * _with_sum(plus + minus, self.cost, self.budget)
+        if self.free:
+            total = min(float(plus.sum()), float(minus.sum()))
+            plus, minus = _with_sum(plus, plus, total), _with_sum(minus, minus, total)
+        if self.kind == "nu_regression":
+            used = float(plus.sum() + minus.sum())
+            return (plus - minus) * min(1.0, self.budget / max(used, SMALLEST_SCALE))
+        return plus - minus
+
     def start(self) -> Array:
         """Return feasible prices (n,) that treat all rows of a side alike: a place to begin."""
-        if self.regression:
-            return np.zeros(self.n)
-        plus, minus = float(self.cost[self.y > 0].sum()), float(self.cost[self.y < 0].sum())
-        if self.free:
-            each = 0.5 * self.budget if self.homogeneous else min(plus, minus)
-            share = np.where(self.y > 0, each / max(plus, SMALLEST_SCALE), each / max(minus, SMALLEST_SCALE))
-        else:
-            share = np.full(self.n, self.nu if self.homogeneous else 1.0)
-        return self.y * self.cost * np.minimum(share, 1.0)
+        return np.zeros(self.n) if self.regression else self.repair(self.y * self.cost)
 
 
 def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
     if value not in known:
         raise ValueError(f"{name} must be one of {', '.join(known)}, not {value!r}.")
+
+
+def _with_sum(values: Array, high: Array, total: float) -> Array:
+    """Return values in [0, high] of the given sum, all drawn towards zero or towards `high` by the same share."""
+    now, most = float(values.sum()), float(high.sum())
+    if now >= total:
+        return values * (total / max(now, SMALLEST_SCALE))
+    return values + (high - values) * min(1.0, (total - now) / max(most - now, SMALLEST_SCALE))
 
 
 def _quantile(values: Array, weights: Array, share: float) -> float:

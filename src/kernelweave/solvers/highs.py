@@ -1,0 +1,25 @@
+"""HiGHS as we use it: silent, on one thread, keeping its basis from one solve to the next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import highspy
+
+INFINITY = highspy.kHighsInf
+
+
+def quiet_model() -> Any:
+    """Return an empty linear programme that prints nothing and gives the same bits on every machine load."""
+    model = highspy.Highs()
+    model.setOptionValue("output_flag", False)
+    model.setOptionValue("threads", 1)
+    return model
+
+
+def solve(model: Any) -> Any:
+    """Solve from the last basis; return the solution, or raise where there is none."""
+    model.run()
+    if model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        raise RuntimeError(f"HiGHS ended the master programme as {model.getModelStatus()}.")
+    return model.getSolution()

@@ -1,0 +1,41 @@
+"""The whole problem of CG-Boost, all columns at once, by general solvers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+
+def optimum(
+    kind: str, K: np.ndarray, y: np.ndarray, cost: np.ndarray, penalty: str, positive: bool, intercept: str,
+    epsilon: float, nu: float,
+) -> float:  # fmt: skip
+    """Return the smallest objective over all coefficients, intercept and level."""
+    a, b, level = cp.Variable(K.shape[1], nonneg=positive), cp.Variable(), cp.Variable()
+    f = K @ a if intercept == "none" or kind == "one_class" else K @ a + b
+    if kind == "one_class":
+        cost = cost / (nu * cost.sum())
+    short: dict[str, Any] = {
+        "hinge": lambda: [1 - cp.multiply(y, f)],
+        "epsilon_insensitive": lambda: [f - y - epsilon, y - f - epsilon],
+        "one_class": lambda: [level - f],
+        "nu_classification": lambda: [level - cp.multiply(y, f)],
+        "nu_regression": lambda: [f - y - level, y - f - level],
+    }
+    xi = cp.Variable(len(cost))
+    limits = [xi >= 0, *(xi >= part for part in short[kind]())]
+    limits += [level >= 0] if kind != "one_class" else []
+    price = {"one_class": -1.0, "nu_classification": -nu * cost.sum(), "nu_regression": nu * cost.sum()}.get(kind, 0.0)
+    loss = cost @ xi + price * level
+    parts = [a] if intercept != "regularized" or kind == "one_class" else [a, b]
+    R = sum(cp.norm1(part) if penalty == "l1" else cp.sum_squares(part) / 2 for part in parts)
+    bounded = penalty == "l1" and kind in ("one_class", "nu_classification")
+    programme = cp.Problem(cp.Minimize(loss if bounded else loss + R), [*limits, R <= 1] if bounded else limits)
+    if penalty == "l1":
+        programme.solve(solver="HIGHS")
+    else:
+        programme.solve(solver="CLARABEL", tol_gap_rel=1e-10, tol_gap_abs=1e-10, tol_feas=1e-10)
+    assert programme.status == cp.OPTIMAL
+    return float(programme.value)
