@@ -61,6 +61,11 @@ class Loss(ABC):
     smooth: bool
     """Has a derivative everywhere, so that Newton's method applies."""
 
+    @property
+    def bend(self) -> float:
+        """The largest second derivative in f; infinite at a kink."""
+        return np.inf
+
     @abstractmethod
     def value(self, f: Array, y: Array) -> Array:
         """Return ``loss(f, y)``."""

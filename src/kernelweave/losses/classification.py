@@ -65,6 +65,11 @@ class SquaredHinge(Loss):
     task = "classification"
     smooth = True
 
+    @property
+    def bend(self) -> float:
+        """The largest second derivative."""
+        return 2.0
+
     def value(self, f: Array, y: Array) -> Array:
         """Return ``max(0, 1 - y f)^2``."""
         return np.maximum(0.0, 1.0 - y * f) ** 2
@@ -101,6 +106,11 @@ class SmoothHinge(Loss):
     task = "classification"
     smooth = True
 
+    @property
+    def bend(self) -> float:
+        """The largest second derivative."""
+        return self.sigma / 4.0
+
     def value(self, f: Array, y: Array) -> Array:
         """Return ``log(1 + exp(sigma (1 - y f))) / sigma``."""
         return np.logaddexp(0.0, self.sigma * (1.0 - y * f)) / self.sigma
@@ -135,6 +145,11 @@ class Logistic(Loss):
     name = "logistic"
     task = "classification"
     smooth = True
+
+    @property
+    def bend(self) -> float:
+        """The largest second derivative."""
+        return 0.25
 
     def value(self, f: Array, y: Array) -> Array:
         """Return ``log(1 + exp(-y f))``."""

@@ -17,6 +17,11 @@ class Squared(Loss):
     task = "regression"
     smooth = True
 
+    @property
+    def bend(self) -> float:
+        """The largest second derivative."""
+        return 2.0
+
     def value(self, f: Array, y: Array) -> Array:
         """Return ``(f - y)^2``."""
         return (f - y) ** 2

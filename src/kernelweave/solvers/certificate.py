@@ -32,12 +32,17 @@ def relative_gap(primal: float, dual: float) -> float:
 
 @dataclass(frozen=True)
 class PrimalPoint:
-    """A classifier: ``w = sum_i alpha_i Phi(x_i)`` (for many kernels: ``w_k`` has weight beta_k) and its intercept."""
+    """A classifier: ``w = sum_i alpha_i Phi(x_i)`` (for many kernels: ``w_k`` has weight beta_k) and its intercept.
+
+    A solver that walks through normal vectors gives w itself in `vector`, (outputs, width); alpha then is the dual
+    point that belongs to it, and makes w up to the gap only.
+    """
 
     alpha: Array
     intercept: float | Array
     value: float
     beta: Array | None = None
+    vector: Array | None = None
 
 
 @dataclass(frozen=True)

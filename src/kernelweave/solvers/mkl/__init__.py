@@ -13,13 +13,16 @@ from kernelweave.solvers.mkl.hessian import HessianMKL
 from kernelweave.solvers.mkl.level import LevelMethod
 from kernelweave.solvers.mkl.lp import LpNorm
 from kernelweave.solvers.mkl.problem import MKLProblem
+from kernelweave.solvers.mkl.proximal_gradient import ProximalGradient
 from kernelweave.solvers.mkl.reduced_gradient import ReducedGradient
 from kernelweave.solvers.mkl.silp import SILP
 from kernelweave.solvers.mkl.silp_chunking import SILPChunking
 from kernelweave.solvers.mkl.smooth import Smooth
+from kernelweave.solvers.mkl.svrg import SVRG
 
 EVERY_LOSS = tuple(LOSSES)
 BOXED = ("hinge", "squared_hinge", "epsilon_insensitive", "squared", "one_class")
+CURVED = ("logistic", "squared_hinge", "smooth_hinge", "squared")
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,7 @@ class Entry:
     """A solver and what it declares to be for.
 
     certifies : "mkl" for the common objective, else the problem that it solves instead
+    explicit : whether it walks in the space of explicit features
     """
 
     make: type
@@ -34,6 +38,7 @@ class Entry:
     largest_p: float = 1.0
     shared_weights: bool = True
     certifies: str = "mkl"
+    explicit: bool = False
 
     @property
     def exact(self) -> bool:
@@ -49,6 +54,8 @@ MKL_SOLVERS: dict[str, Entry] = {
     "hessian": Entry(HessianMKL),
     "lp": Entry(LpNorm, largest_p=np.inf),
     "smooth": Entry(Smooth, BOXED, shared_weights=False, certifies="smoothed"),
+    "svrg": Entry(SVRG, CURVED, largest_p=np.inf, shared_weights=False, explicit=True),
+    "proximal_gradient": Entry(ProximalGradient, CURVED, largest_p=np.inf, shared_weights=False, explicit=True),
     "uniform": Entry(Uniform, largest_p=np.inf, certifies="fixed weights"),
     "best_single": Entry(BestSingle, largest_p=np.inf, certifies="fixed weights"),
     "alignment": Entry(Alignment, largest_p=np.inf, certifies="fixed weights"),

@@ -1,0 +1,176 @@
+"""What solvers share that walk through normal vectors: one look over all rows gives objective, gradient and gap.
+
+On explicit features X = (X_1 ... X_m) the common objective is, with r = 2p / (p + 1),
+
+    min over w, b   1/2 (sum_k |w_k|^r)^(2/r) + sum_i c_i loss(f_i, y_i),     f = X w + b
+
+A look at (w, b) computes f, then the best intercept, then the slopes ``alpha_i = -c_i loss'(f_i, y_i)`` and
+``v = X' alpha``.  The gradient of the losses is -v; and alpha is a feasible dual point whose energies are
+``q_k = |v_k|^2``, because the best intercept is where the slopes add up to zero.  So the certificate is free.
+A multiple of alpha may be a better dual point: along s alpha the dual objective has at s = 1 the slope
+``sum alpha f - |q|_{p*}`` and the curvature ``-sum alpha^2 / (c loss'') - |q|_{p*}``; one Newton step is tried.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from kernelweave.operators.base import Explicit
+from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint
+from kernelweave.solvers.loop import Stop
+from kernelweave.solvers.mkl.problem import MKLProblem
+from kernelweave.solvers.problems import Array, dot
+
+NEWTON_STEPS = 60
+CLOSE = 1e-15
+"""Newton's method for the intercept ends when a step is shorter than this, relative to where it stands."""
+FLATTEST = 1e-300
+"""Floor of a second derivative that divides."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """The objective, seen from one normal vector.
+
+    w (width,), b; f (n,) outputs with b; alpha (n,); v = X' alpha (width,); norms (m,) of the blocks of w;
+    q (m,) squared norms of the blocks of v; primal objective and the weights that belong to w.
+    """
+
+    w: Array
+    b: float
+    f: Array
+    alpha: Array
+    v: Array
+    norms: Array
+    q: Array
+    beta: Array
+    primal: float
+
+
+class Walk:
+    """A normal vector on its way; subclasses say in `step` how it moves."""
+
+    problem: MKLProblem
+    stop: Stop
+
+    def init(self, problem: MKLProblem, start: PrimalPoint | None, stop: Stop) -> None:
+        """Start from a former normal vector, or from zero."""
+        if not isinstance(problem.operators, Explicit):
+            raise TypeError(f"{type(self).__name__} needs kernels bound to their explicit features.")
+        self.problem, self.stop, self.design = problem, stop, problem.operators.design
+        self.y, self.cost = problem.targets[0], problem.cost
+        self.passes = 0.0
+        former = None if start is None else start.vector
+        self.w = np.zeros(self.design.width) if former is None else np.array(former[0], dtype=float)
+        self.b = 0.0 if start is None else float(np.atleast_1d(start.intercept)[0])
+        self.pending: list[Look] = []
+
+    def step(self) -> None:
+        """Move the normal vector."""
+        raise TypeError(f"{type(self).__name__} does not say how to move.")
+
+    @cached_property
+    def owner(self) -> Array:
+        """The kernel of each column, (width,)."""
+        return np.repeat(np.arange(self.design.m, dtype=np.uint32), np.diff(self.design.offsets))
+
+    def look(self, w: Array, b: float) -> Look:
+        """Look at the objective from w, with the best intercept near b; costs one pass over the rows."""
+        f = self.design.outputs(w)
+        b = best_intercept(self.problem, f, b)
+        f += b
+        alpha = -self.cost * self.problem.loss.derivative(f, self.y)
+        v = self.design.correlate(alpha)
+        self.passes += 1.0
+        norms = np.sqrt(block_squares(w, self.design.offsets))
+        beta = self.weights(norms)
+        seen = Look(w.copy(), b, f, alpha, v, norms, block_squares(v, self.design.offsets), beta, 0.0)
+        seen = Look(**{**vars(seen), "primal": self.primal(seen)})
+        self.pending.append(seen)
+        return seen
+
+    def weights(self, norms: Array) -> Array:
+        """Return the kernel weights that belong to block norms."""
+        return self.problem.ball.minimizer(norms)
+
+    def regularizer(self, norms: Array, beta: Array) -> float:
+        """Return ``1/2 sum_k |w_k|^2 / beta_k``, where 0 / 0 is 0."""
+        used = norms > 0
+        return 0.5 * float((norms[used] ** 2 / beta[used]).sum())
+
+    def support(self, q: Array) -> float:
+        """Return the dual norm of the energies."""
+        return self.problem.ball.support(q)
+
+    def primal(self, seen: Look) -> float:
+        """Return the primal objective at a look."""
+        value = self.regularizer(seen.norms, seen.beta) + dot(self.cost, self.problem.loss.value(seen.f, self.y))
+        return value + (0.5 * seen.b**2 if self.problem.intercept == "regularized" else 0.0)
+
+    def dual(self, seen: Look) -> DualPoint:
+        """Return the better of two dual points: the slopes of a look, and their best multiple by one Newton step."""
+        best = DualPoint(seen.alpha[None, :], -np.inf)
+        for s in (1.0, self._multiple(seen)):
+            alpha = s * seen.alpha[None, :]
+            value = self.problem.linear(alpha) - 0.5 * s * s * self.support(seen.q)
+            if value > best.value:
+                best = DualPoint(alpha, value)
+        return best
+
+    def _multiple(self, seen: Look) -> float:
+        alpha, paid = seen.alpha, (seen.alpha != 0) & (self.cost > 0)
+        if not paid.any():
+            return 0.0
+        size = self.support(seen.q) + (alpha.sum() ** 2 if self.problem.intercept == "regularized" else 0.0)
+        bend = self.cost * self.problem.loss.curvature(seen.f, self.y)
+        curvature = float((alpha[paid] ** 2 / np.maximum(bend[paid], FLATTEST)).sum()) + size
+        s = max(0.0, 1.0 + (dot(alpha, seen.f) - size) / curvature)
+        low, high = self.problem.loss.dual_range(self.y[paid], self.cost[paid])
+        ends = np.where(alpha[paid] > 0, high, low) / alpha[paid]
+        return float(min(s, ends.min()))
+
+    def certify(self, ledger: Ledger) -> dict[str, float]:
+        """Offer what was seen since the last certificate."""
+        for seen in self.pending:
+            point = PrimalPoint(seen.alpha[None, :], np.array([seen.b]), seen.primal, seen.beta, seen.w[None, :])
+            ledger.offer(primal=point, dual=self.dual(seen))
+        self.pending = []
+        return {"passes": self.passes}
+
+    def fallback(self) -> PrimalPoint:
+        """Return the zero classifier."""
+        nothing = self.problem.nothing()
+        return PrimalPoint(
+            nothing.alpha, nothing.intercept, nothing.value, nothing.beta, np.zeros((1, self.design.width))
+        )
+
+
+def block_squares(w: Array, offsets: Array) -> Array:
+    """Return the squared norm of each block of w, (m,); a block may be empty."""
+    return np.array([dot(w[first:last], w[first:last]) for first, last in pairwise(offsets)])
+
+
+def best_intercept(problem: MKLProblem, outputs: Array, guess: float) -> float:
+    """Return the intercept that minimises the objective for fixed outputs, by Newton's method inside a bracket."""
+    if problem.intercept == "none":
+        return 0.0
+    y, cost, loss = problem.targets[0], problem.cost, problem.loss
+    pull = 1.0 if problem.intercept == "regularized" else 0.0
+    low, high, b = -np.inf, np.inf, guess
+    for _ in range(NEWTON_STEPS):
+        slope = pull * b + dot(cost, loss.derivative(outputs + b, y))
+        low, high = (low, b) if slope > 0 else (b, high)
+        bend = pull + dot(cost, loss.curvature(outputs + b, y))
+        step = slope / max(bend, FLATTEST)
+        new = b - step
+        if not low <= new <= high or not np.isfinite(new):
+            new = 0.5 * (low + high) if np.isfinite(low + high) else b - np.sign(slope) * (1.0 + 2.0 * abs(b))
+        done = abs(new - b) <= CLOSE * (1.0 + abs(b))
+        b = float(new)
+        if done or slope == 0.0:
+            break
+    return b
