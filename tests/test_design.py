@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 import kernelweave as kw
+from kernelweave._numba.rows import dense_add, dense_dot, row_add, row_dot
 from kernelweave.engines import Serial, Threads
 from kernelweave.kernels.base import Kernel
 from kernelweave.operators.base import DesignMatrix, Explicit, Operator, OperatorSet, Restrictable
@@ -91,6 +92,9 @@ def test_products_are_those_of_the_kernel_matrices(case):
     np.testing.assert_allclose(out, 1.0 + grams @ alpha, rtol=EXACT, atol=EXACT)
     expected = grams[:, rows][:, :, rows] @ alpha[rows]
     np.testing.assert_allclose(bound.each_inside(rows, alpha[rows]), expected, rtol=EXACT, atol=EXACT)
+    few = rows[:5]
+    expected = grams[:, few][:, :, few] @ alpha[few]
+    np.testing.assert_allclose(bound.each_inside(few, alpha[few]), expected, rtol=EXACT, atol=EXACT)
 
 
 def test_lengths_of_rows(case):
@@ -229,6 +233,20 @@ def test_rows_that_turn_out_longer_than_judged_are_made_afresh():
     assert plan.kind == "streamed"
     alpha = rng.normal(size=N)
     np.testing.assert_allclose(bound.energies(alpha), [alpha @ kernels[0].gram(X) @ alpha], rtol=EXACT)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_steps_along_one_row(dtype):
+    row, w = rng.normal(size=37).astype(dtype), rng.normal(size=37)
+    expected = row.astype(float) @ w
+    columns = np.arange(37, dtype=np.uint32)[::-1].copy()
+    assert dense_dot(row, w) == pytest.approx(expected, rel=1e-13)
+    assert row_dot(columns, row[::-1].copy(), w, 0.0) == pytest.approx(expected, rel=1e-13)
+    dense, sparse_ = w.copy(), w.copy()
+    dense_add(row, 0.3, dense)
+    row_add(columns, row[::-1].copy(), 0.3, sparse_)
+    np.testing.assert_allclose(dense, w + 0.3 * row.astype(float), rtol=1e-13)
+    np.testing.assert_array_equal(dense, sparse_)
 
 
 def test_what_does_not_fit_is_refused_with_the_estimate():

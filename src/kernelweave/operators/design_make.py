@@ -15,7 +15,7 @@ from kernelweave._numba import jit
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.operators.cross import spans
-from kernelweave.operators.design_maps import CodedMap, ColumnMap, Columns, DenseMap, features_of, ordered
+from kernelweave.operators.design_maps import CodedMap, ColumnMap, Columns, DenseMap, features_of, number_codes, ordered
 from kernelweave.operators.design_plan import MOST_COLUMNS, Form, is_single
 from kernelweave.operators.design_rows import DenseRows, Rows, SparseRows
 from kernelweave.operators.memory import show_bytes
@@ -58,7 +58,7 @@ class Stream:
         return spans(n, self.chunk)
 
     def _made(self, X: Any, cuts: Sequence[Any]) -> Rows:
-        if any(one.codes is not None for one in self.maps):
+        if number_codes(self.maps):
             pieces = self.engine.map(lambda cut: [one.columns(X[cut]) for one in self.maps], cuts)
             return joined(pieces, self.offsets, self.dtype)
         sizes = [cut.stop - cut.start if isinstance(cut, slice) else len(cut) for cut in cuts]

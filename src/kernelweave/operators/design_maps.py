@@ -7,7 +7,7 @@ training row has have no weight, so that new rows may leave them out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -126,6 +126,11 @@ def column_map(kernel: Kernel, codes: Array | None, width: int, sample: Any = No
     return DenseMap(kernel, width, sample) if codes is None else CodedMap(kernel, codes, sample)
 
 
+def number_codes(maps: Iterable[ColumnMap]) -> list[Vocabulary]:
+    """Number the codes of maps: before workers ask, each of which would number them for itself."""
+    return [one.vocabulary for one in maps if isinstance(one, CodedMap)]
+
+
 def written_out(found: FeatureRows, width: int) -> Array:
     """Return the rows of a sparse table as a dense one."""
     out = np.zeros((len(found.bounds) - 1, width))
@@ -156,8 +161,9 @@ def _scores(
     if map_.sample is not None and X.shape[0]:
         kernel = map_.kernel
         kernel.block(kernel.prepare(X[:1]), kernel.prepare(map_.sample))  # says what is wrong with rows of another kind
-    parts = [X[span] for span in spans(X.shape[0], BLOCK)]
-    made = [score(part) for part in parts] if engine is None else engine.map(score, parts)
+    number_codes([map_])
+    cuts = spans(X.shape[0], BLOCK)
+    made = [score(X[cut]) for cut in cuts] if engine is None else engine.map(lambda cut: score(X[cut]), cuts)
     return np.concatenate(made) if made else np.zeros((0, len(w)))
 
 

@@ -25,6 +25,8 @@ from kernelweave.operators.planner import Plan
 
 CURVATURE_ROWS = 500
 """Kernel values of explicit rows cost as much as the rows are long."""
+FEW = 4
+"""One in so many rows are few enough to be copied."""
 
 
 class DesignSet:
@@ -46,7 +48,12 @@ class DesignSet:
 
     def each_inside(self, rows: Array, steps: Array) -> Array:
         """Return ``K_k[rows][:, rows] @ steps`` for every kernel, (m, len(rows))."""
-        some, out = self.design.taken(rows), np.zeros((self.m, len(rows)))
+        design = self.design
+        if len(rows) > (design.parts[0].stop if design.streamed else self.n // FEW):
+            full = np.zeros((self.m, self.n))  # outputs of all rows take less than a copy of so many rows
+            self.each_add_to(full, rows, steps)
+            return full[:, rows]
+        some, out = design.taken(rows), np.zeros((self.m, len(rows)))
         some.each_output(some.correlate(np.asarray(steps, np.float64)), out)
         return out
 
@@ -124,6 +131,17 @@ def bind_design(
     X : training rows; `X[rows]` gives some of them
     limit : bytes, a text such as "4GB", or "auto"
     tol : the relative gap that will be asked for; below 1e-6 values are held in double precision
+
+    Examples
+    --------
+    >>> import kernelweave as kw
+    >>> from kernelweave.engines import Serial
+    >>> X = kw.Sequences.from_strings(["ACCA", "CCCA", "GGAA"])
+    >>> bound, plan = bind_design([kw.Spectrum(1), kw.Spectrum(2)], X, Serial())
+    >>> bound.design.offsets, bound.energies(np.array([1.0, -1.0, 0.0]))
+    (array([0, 3, 9]), array([2., 2.]))
+    >>> plan.kind, bound.design.squares()[:, 1]
+    ('explicit', array([10.,  5.]))
     """
     budget, n = memory_budget(limit), X.shape[0]
     forms = [measured(kernel, X, tol) for kernel in kernels]
