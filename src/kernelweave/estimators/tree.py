@@ -27,6 +27,8 @@ from kernelweave.data.rows import IDS, packed_ids, unpacked_ids
 from kernelweave.estimators.base import Certificate
 from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.centred import Centred
+from kernelweave.kernels.fourier import Waves
+from kernelweave.kernels.landmarks import Landmarks
 from kernelweave.kernels.registry import KERNELS
 from kernelweave.kernels.windows import Windows
 from kernelweave.operators.planner import Plan
@@ -41,7 +43,8 @@ OTHERS = (Pipeline, StandardScaler)
 RECORDS: dict[str, type] = {cls.__name__: cls for cls in (Certificate, Plan)}
 """Data classes among the fitted attributes, by name."""
 
-PARTS: dict[str, type[Kernel]] = {**KERNELS, "Centred": Centred}
+PARTS: dict[str, type[Kernel]] = {**KERNELS, **{cls.__name__: cls for cls in (Centred, Landmarks, Waves)}}
+"""Kernels by name: those of the registry, and those that hold data."""
 
 NUMERIC = {"bool", "float16", "float32", "float64"} | {
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)

@@ -1,6 +1,7 @@
 """Kernels: descriptions of similarities with scikit-learn parameters and no data, one file per family."""
 
 from kernelweave.kernels.base import Elementwise, Embedding, FeatureMap, Kernel
+from kernelweave.kernels.cholesky import IncompleteCholesky
 from kernelweave.kernels.compose import Cosine, On, Product, Scaled, Sum, per_feature
 from kernelweave.kernels.fourier import Fourier
 from kernelweave.kernels.gapped import GappedKmer
@@ -8,6 +9,7 @@ from kernelweave.kernels.gappy import GappyNGram
 from kernelweave.kernels.identity import Identity
 from kernelweave.kernels.mismatch import Mismatch
 from kernelweave.kernels.ngram import NGram
+from kernelweave.kernels.nystrom import Nystrom
 from kernelweave.kernels.precomputed import Precomputed
 from kernelweave.kernels.rational import Rational
 from kernelweave.kernels.reference import reference
@@ -27,11 +29,13 @@ __all__ = [
     "GappedKmer",
     "GappyNGram",
     "Identity",
+    "IncompleteCholesky",
     "Kernel",
     "Laplacian",
     "Linear",
     "Mismatch",
     "NGram",
+    "Nystrom",
     "On",
     "Polynomial",
     "Precomputed",

@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 
 from kernelweave.kernels.base import Kernel
+from kernelweave.kernels.cholesky import IncompleteCholesky
 from kernelweave.kernels.compose import Cosine, On, Product, Scaled, Sum
+from kernelweave.kernels.fourier import Fourier
 from kernelweave.kernels.gapped import GappedKmer
 from kernelweave.kernels.gappy import GappyNGram
 from kernelweave.kernels.identity import Identity
 from kernelweave.kernels.mismatch import Mismatch
 from kernelweave.kernels.ngram import NGram
+from kernelweave.kernels.nystrom import Nystrom
 from kernelweave.kernels.precomputed import Precomputed
 from kernelweave.kernels.rational import Rational
 from kernelweave.kernels.spectrum import Spectrum
@@ -28,7 +31,7 @@ KERNELS: dict[str, type[Kernel]] = {
     for cls in (
         Linear, Polynomial, RBF, Laplacian, Sigmoid, Identity, Precomputed,
         Spectrum, Mismatch, GappedKmer, WeightedDegree, NGram, GappyNGram, Rational,
-        On, Sum, Product, Scaled, Cosine,
+        On, Sum, Product, Scaled, Cosine, IncompleteCholesky, Nystrom, Fourier,
     )
 }  # fmt: skip
 """Every public kernel by the name of its class."""
@@ -47,6 +50,9 @@ SPOKEN: dict[str, type[Kernel]] = {
     "wd": WeightedDegree,
     "ngram": NGram,
     "gappy": GappyNGram,
+    "cholesky": IncompleteCholesky,
+    "nystrom": Nystrom,
+    "fourier": Fourier,
 }
 """Short names, as typed by users."""
 
@@ -70,6 +76,8 @@ def parse(spec: str) -> Kernel:
     (RBF(width=2), Polynomial(), Spectrum(6, cumulative=True))
     >>> parse("ngram:5"), parse("gappy:3:0.25")
     (NGram(5), GappyNGram(3, decay=0.25))
+    >>> parse("fourier:rbf,n_components=500")
+    Fourier(RBF(), n_components=500)
     """
     if spec.strip().endswith(")"):
         return _parse_call(spec.strip())
@@ -85,7 +93,7 @@ def parse(spec: str) -> Kernel:
             key, value = (known[place] if place < len(known) else ""), key
         if key not in known or key in params or not value:
             raise ValueError(f"{text.strip()!r} in kernel {spec!r} is not understood; {name} has {_listed(known)}.")
-        params[key] = _value(value)
+        params[key] = parse(value) if key == "kernel" else _value(value)
     try:
         return cls(**params)
     except TypeError:

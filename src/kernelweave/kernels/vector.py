@@ -17,6 +17,8 @@ import numpy as np
 
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.checks import check_count, check_number, check_positive
+from kernelweave.kernels.monomials import EXPAND_UP_TO, expanded, width
+from kernelweave.kernels.parts import by_rows
 from kernelweave.kernels.table import Dot, Manhattan, SquaredDistance, as_table, variance
 
 
@@ -158,6 +160,25 @@ class Polynomial(GammaCurve):
         values *= self.rate(n_features)
         values += self.coef0
         return _raise_to(values, self.degree)
+
+    def embedding(self, X: Any, dtype: type = np.float64) -> Array:
+        """Return all monomials up to the degree; a ValueError where there are more than `EXPAND_UP_TO`."""
+        self.check()
+        if not self.definite:
+            raise ValueError(f"{self!r} has monomials of negative weight, so it is no inner product of features.")
+
+        def features(part: Any) -> Array:
+            rows = as_table(part)
+            columns = width(rows.shape[1], self.degree, self.coef0 > 0)
+            if columns > EXPAND_UP_TO:
+                raise ValueError(
+                    f"{self!r} has {columns} monomials of {rows.shape[1]} columns, more than the {EXPAND_UP_TO} that "
+                    "are written out; use IncompleteCholesky or Nystrom."
+                )
+            dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
+            return expanded(dense, self.degree, self.rate(rows.shape[1]), self.coef0)
+
+        return by_rows(X, features, dtype)
 
 
 class RBF(GammaCurve):
