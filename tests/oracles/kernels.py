@@ -78,6 +78,34 @@ def cosine(k, x, y, i, j):
     return value(k.kernel, x, y, i, j) / math.sqrt(norm) if norm > 0 else 0.0
 
 
+def rows_of(data):
+    return data.to_strings() if hasattr(data, "to_strings") else data.tolist()
+
+
+def solved(matrix, right):
+    """Solve linear equations by elimination, the largest pivot first."""
+    rows = [[*row, b] for row, b in zip(matrix, right)]
+    for c in range(len(rows)):
+        best = max(range(c, len(rows)), key=lambda r: abs(rows[r][c]))
+        rows[c], rows[best] = rows[best], rows[c]
+        for r in range(len(rows)):
+            if r != c:
+                rows[r] = [a - rows[r][c] / rows[c][c] * b for a, b in zip(rows[r], rows[c])]
+    return [row[-1] / row[c] for c, row in enumerate(rows)]
+
+
+def landmarks(k, x, y, i, j):
+    points = rows_of(k.landmarks)
+    inner = [[value(k.kernel, p, q, None, 0) for q in points] for p in points]
+    left, right = ([value(k.kernel, z, p, None, 0) for p in points] for z in (x, y))
+    return dot(left, solved(inner, right))
+
+
+def waves(k, x, y, i, j):
+    each = [math.cos(2 * math.pi * dot(w, [a - b for a, b in zip(x, y)])) for w in k.turns.T.tolist()]
+    return math.fsum(each) / len(each)
+
+
 TWINS = {
     "Linear": lambda k, x, y, i, j: dot(x, y),
     "Polynomial": lambda k, x, y, i, j: (rate(k, x) * dot(x, y) + k.coef0) ** k.degree,
@@ -98,4 +126,6 @@ TWINS = {
     "Product": lambda k, x, y, i, j: math.prod(value(part, x, y, i, j) for part in k.kernels),
     "Scaled": lambda k, x, y, i, j: k.factor * value(k.kernel, x, y, i, j),
     "Cosine": cosine,
+    "Landmarks": landmarks,
+    "Waves": waves,
 }
