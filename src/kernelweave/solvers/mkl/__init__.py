@@ -12,6 +12,7 @@ from kernelweave.solvers.mkl.baselines import Alignment, BestSingle, Uniform
 from kernelweave.solvers.mkl.hessian import HessianMKL
 from kernelweave.solvers.mkl.level import LevelMethod
 from kernelweave.solvers.mkl.lp import LpNorm
+from kernelweave.solvers.mkl.obscure import Obscure
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.mkl.proximal_gradient import ProximalGradient
 from kernelweave.solvers.mkl.reduced_gradient import ReducedGradient
@@ -19,9 +20,11 @@ from kernelweave.solvers.mkl.silp import SILP
 from kernelweave.solvers.mkl.silp_chunking import SILPChunking
 from kernelweave.solvers.mkl.smooth import Smooth
 from kernelweave.solvers.mkl.svrg import SVRG
+from kernelweave.solvers.mkl.ufo import UFO
 
 EVERY_LOSS = tuple(LOSSES)
 BOXED = ("hinge", "squared_hinge", "epsilon_insensitive", "squared", "one_class")
+LIPSCHITZ = ("hinge", "logistic", "smooth_hinge")
 CURVED = ("logistic", "squared_hinge", "smooth_hinge", "squared")
 
 
@@ -56,6 +59,8 @@ MKL_SOLVERS: dict[str, Entry] = {
     "smooth": Entry(Smooth, BOXED, shared_weights=False, certifies="smoothed"),
     "svrg": Entry(SVRG, CURVED, largest_p=np.inf, shared_weights=False, explicit=True),
     "proximal_gradient": Entry(ProximalGradient, CURVED, largest_p=np.inf, shared_weights=False, explicit=True),
+    "ufo": Entry(UFO, LIPSCHITZ, largest_p=np.inf, shared_weights=False, explicit=True),
+    "obscure": Entry(Obscure, LIPSCHITZ, largest_p=np.inf, shared_weights=False, explicit=True),
     "uniform": Entry(Uniform, largest_p=np.inf, certifies="fixed weights"),
     "best_single": Entry(BestSingle, largest_p=np.inf, certifies="fixed weights"),
     "alignment": Entry(Alignment, largest_p=np.inf, certifies="fixed weights"),
