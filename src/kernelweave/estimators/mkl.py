@@ -18,6 +18,14 @@ from kernelweave.estimators.base import (
     make_monitor,
     warn_unless_converged,
 )
+from kernelweave.estimators.explicit import (
+    add_outputs,
+    contributions,
+    forget_vectors,
+    keep_vectors,
+    split_params,
+    with_features,
+)
 from kernelweave.estimators.inputs import as_kernel, new_rows, training_rows
 from kernelweave.estimators.normalize import normalized
 from kernelweave.estimators.scoring import room
@@ -26,6 +34,7 @@ from kernelweave.kernels.base import count
 from kernelweave.kernels.windows import Windows
 from kernelweave.operators.base import Restrictable
 from kernelweave.operators.cross_family import CrossFamily
+from kernelweave.operators.design_set import DesignSet, bind_design
 from kernelweave.operators.family import SharedSet, StoredSet
 from kernelweave.operators.mixture import Family
 from kernelweave.operators.plan_family import bind_family
@@ -84,7 +93,7 @@ class MKLEstimator(KernelEstimator):
         self._check_parameters()
         return training_rows(self, X, self._given_kernels())
 
-    def _bind_all(self, X: Any, weight: Array) -> StoredSet | SharedSet:
+    def _bind_all(self, X: Any, weight: Array) -> StoredSet | SharedSet | DesignSet:
         """Fix what the kernels learn from the rows, scale them, and bind them within the memory limit."""
         engine, given = self._engine(), self._given_kernels(X, weight)
         self.kernel_names_ = np.array([repr(kernel) for kernel in given])
@@ -95,7 +104,16 @@ class MKLEstimator(KernelEstimator):
                 raise ValueError(
                     f"{kernel!r} is not positive semi-definite; multiple kernel learning needs kernels that are."
                 )
-        self.kernels_ = [normalized(kernel, X, self.normalize, engine, weight, centre) for kernel in fitted]
+        scaled = [normalized(kernel, X, self.normalize, engine, weight, centre) for kernel in fitted]
+        operators: StoredSet | SharedSet | DesignSet
+        if self.solver in MKL_SOLVERS and MKL_SOLVERS[self.solver].explicit:
+            self.kernels_ = with_features(
+                scaled, X, weight, split_params(self.solver_params)[0], self.memory_limit, self.tol
+            )
+            with threadpool_limits(1, user_api="blas"):  # the engine's own threads make the features
+                operators, self.memory_plan_ = bind_design(self.kernels_, X, engine, self.memory_limit, self.tol)
+            return operators
+        self.kernels_ = scaled
         operators, self.memory_plan_ = bind_family(self.kernels_, X, engine, self.memory_limit, self.tol)
         bad = np.argwhere(~np.isfinite(operators.diagonals()))
         if len(bad):
@@ -113,25 +131,32 @@ class MKLEstimator(KernelEstimator):
         results: list[Result] = []
         for i, problem in enumerate(problems):
             stopped = any(result.interrupted for result in results)
-            self.solver_, solver = choose_mkl_solver(self.solver, problem, self.solver_params)
+            params = (
+                split_params(self.solver_params)[1] if isinstance(problem.operators, DesignSet) else self.solver_params
+            )
+            self.solver_, solver = choose_mkl_solver(self.solver, problem, params)
+            self.certifies_ = getattr(solver, "certifies", MKL_SOLVERS[self.solver_].certifies)
             stop, start = Stop(self.tol, 1 if stopped else self.max_iter), None if starts is None else starts[i]
             alone = problem.operators.n <= ONE_THREAD_UP_TO or isinstance(problem.operators, Restrictable)
             with threadpool_limits(1 if alone else None, user_api="blas"):
                 results.append(run(solver, problem, stop, monitor, start))
         return results
 
-    def _keep_all(self, results: list[Result], X: Any) -> None:
+    def _keep_all(self, results: list[Result], X: Any, operators: Any) -> None:
         """Set the fitted attributes: one row of alpha and of weights for each output."""
-        alpha = np.concatenate([np.atleast_2d(r.primal.alpha) for r in results])
         beta = np.stack([np.asarray(r.primal.beta) for r in results])
         self.kernel_weights_ = beta if len(results) > 1 else beta[0]
-        self.support_ = np.flatnonzero(np.any(alpha != 0, axis=0))
-        self.dual_coef_ = np.ascontiguousarray(alpha[:, self.support_])
         self.intercept_ = np.concatenate([np.atleast_1d(r.primal.intercept) for r in results])
-        self.reference_ = reference(self.kernels_, X, self.support_)
+        if isinstance(operators, DesignSet):
+            keep_vectors(self, results, operators.design, X)
+        else:
+            forget_vectors(self)
+            alpha = np.concatenate([np.atleast_2d(r.primal.alpha) for r in results])
+            self.support_ = np.flatnonzero(np.any(alpha != 0, axis=0))
+            self.dual_coef_ = np.ascontiguousarray(alpha[:, self.support_])
+            self.reference_ = reference(self.kernels_, X, self.support_)
         self.n_iter_ = max(result.n_iter for result in results)
         self.trace_ = join_traces(results)
-        self.certifies_ = MKL_SOLVERS[self.solver_].certifies
         keep_certificate(self, results)
         warn_unless_converged(results, self.tol)
         self._warn_alike(X)
@@ -158,6 +183,8 @@ class MKLEstimator(KernelEstimator):
         """Return what every kernel contributes to each output of new rows, (m, rows, outputs)."""
         check_is_fitted(self, "dual_coef_")
         X = new_rows(self, X, self.kernels_)
+        if hasattr(self, "coef_"):
+            return contributions(self, X, self._engine())
         out = np.zeros((len(self.kernels_), X.shape[0], len(self.intercept_)))
         if len(self.support_):
             active, cross, coef = self._cross(X)
@@ -168,7 +195,9 @@ class MKLEstimator(KernelEstimator):
         check_is_fitted(self, "dual_coef_")
         X = new_rows(self, X, self.kernels_)
         out = np.tile(self.intercept_, (X.shape[0], 1))
-        if len(self.support_):
+        if hasattr(self, "coef_"):
+            add_outputs(self, out, X, self._engine())
+        elif len(self.support_):
             weights = self._weights()
             active = np.flatnonzero((weights > 0).any(axis=0))
             kernels = [self.kernels_[k] for k in active]

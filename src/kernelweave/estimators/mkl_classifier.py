@@ -30,9 +30,12 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
     loss : "hinge", "squared_hinge", "smooth_hinge" or "logistic"
     norm : p; 1 selects few kernels, larger values spread the weight, infinity gives the plain sum
     sigma : sharpness of "smooth_hinge"
-    solver : "auto", "silp", "silp_chunking", "level", "reduced_gradient", "hessian", "lp", "smooth", or one of the
-        baselines "uniform", "best_single", "alignment"
-    solver_params : dict, ``{"smoothing": 0.5}`` for "smooth" or ``{"chunk_size": 256}`` for "silp_chunking"
+    solver : "auto", "silp", "silp_chunking", "level", "reduced_gradient", "hessian", "lp", "smooth"; on explicit
+        features, linear in the rows, "svrg", "ufo", "obscure" or "proximal_gradient"; or one of the baselines
+        "uniform", "best_single", "alignment"
+    solver_params : dict, ``{"smoothing": 0.5}`` for "smooth", ``{"chunk_size": 256}`` for "silp_chunking",
+        ``{"schedule": "paper"}`` for "svrg".  On explicit features, ``{"feature_tolerance": 1e-4}`` says how well
+        kernels without features of their own are factorised and ``{"feature_rank": 200}`` by how many features
     normalize : "trace" (mean diagonal 1), "cosine", "variance" or None
     shared_weights : with several classes, whether all of them use the same kernel weights
     The other parameters are those of `KernelClassifier`.
@@ -43,6 +46,8 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
     kernel_names_ : (m,), the kernels as given
     certifies_ : "mkl", or the problem that the solver solves instead ("smoothed", "fixed weights")
     memory_plan_ : how the kernels were held, and why
+    coef_, coef_offsets_, approximation_errors_ : of a model on explicit features, which has no support vectors: the
+        weights (outputs, features), the first feature of each kernel (m + 1,), how far its features are off (m,)
     The other attributes are those of `KernelClassifier`.
 
     Examples
@@ -114,7 +119,7 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         self.classes_ = some_classes(y, weight)
         cost = self.C * weight * compute_sample_weight(self.class_weight, y)
         operators = self._bind_all(X, weight)
-        self._keep_all(self._solve_all(self._problems(operators, y, cost)), X)
+        self._keep_all(self._solve_all(self._problems(operators, y, cost)), X, operators)
         return self
 
     def _problems(self, operators: Any, y: Array, cost: Array) -> list[MKLProblem]:

@@ -142,7 +142,7 @@ class MKLClassifierCV(MKLClassifier):
         best = np.unravel_index(self.cv_scores_.mean(axis=2).argmax(), self.cv_scores_.shape[:2])
         self.norm_, self.C_ = float(self.norms[best[0]]), float(self.Cs[best[1]])
         self._trial_norm = self.norm_
-        self._keep_all(self._solve_all(self._problems(operators, y, self.C_ * share)), X)
+        self._keep_all(self._solve_all(self._problems(operators, y, self.C_ * share)), X, operators)
         return self
 
     def _path(self, operators: Any, y: Array, share: Array, test: Array) -> tuple[Array, Array]:
@@ -160,6 +160,8 @@ class MKLClassifierCV(MKLClassifier):
 
     def _at(self, operators: Any, point: PrimalPoint, rows: Array) -> Array:
         """Return the outputs of a solution on some training rows, (outputs, rows)."""
+        if point.vector is not None:
+            return operators.design.outputs(point.vector[0])[None, rows] + np.atleast_1d(point.intercept)[:, None]
         operator = operators.combined(np.asarray(point.beta))
         return np.stack([product(operator, a)[rows] + b for a, b in zip(point.alpha, np.atleast_1d(point.intercept))])
 

@@ -78,7 +78,7 @@ class MKLNovelty(OutlierMixin, MKLEstimator):
         operators = self._bind_all(X, weight)
         cost = weight / (self.nu * weight.sum())
         problem = self._problem(operators, np.zeros((1, len(weight))), cost, "free", 1.0)
-        self._keep_all(self._solve_all([problem]), X)
+        self._keep_all(self._solve_all([problem]), X, operators)
         self.offset_ = -self.intercept_
         return self
 

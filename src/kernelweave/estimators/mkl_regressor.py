@@ -78,7 +78,7 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
         weight = row_weights(sample_weight, X)
         operators = self._bind_all(X, weight)
         problem = self._problem(operators, y[None, :], self.C * weight, INTERCEPTS[self.fit_intercept])
-        self._keep_all(self._solve_all([problem]), X)
+        self._keep_all(self._solve_all([problem]), X, operators)
         return self
 
     def predict(self, X: Any, per_kernel: bool = False) -> Array:

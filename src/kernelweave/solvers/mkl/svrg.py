@@ -3,6 +3,10 @@
 An epoch takes a snapshot of the full gradient and then walks over rows, each correcting the snapshot by how much its
 own slope has changed since.  The kernel weights get their closed form between epochs.  Two schedules under one name:
 "paper" is Algorithm 1 with its constants, "adaptive" the same algorithm with measured ones.
+
+Where the problem is so badly conditioned (a large C) that an epoch shrinks the gap by little, what is left lies in few
+flat directions, in which the points of successive epochs line up.  The adaptive schedule then starts the next epoch
+from a point farther along, with Nesterov's momentum over epochs.
 """
 
 from __future__ import annotations
@@ -16,7 +20,12 @@ from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.mkl.svrg_adaptive import AdaptiveEpochs
 from kernelweave.solvers.mkl.svrg_paper import PaperEpochs
 from kernelweave.solvers.mkl.walk import Look, Walk
-from kernelweave.solvers.problems import Array
+from kernelweave.solvers.problems import Array, dot
+
+SLOW = 0.3
+"""An epoch that leaves more than this share of the gap is slow..."""
+WARM_UP = 3
+"""...unless it is one of the first."""
 
 
 class SVRG(Walk):
@@ -29,11 +38,13 @@ class SVRG(Walk):
     epoch_passes : rows walked over in an epoch, in units of all rows ("adaptive")
     refreshes : how often the weights follow w within an epoch ("adaptive")
     epsilon : what a round of epochs reduces the error by ("paper"); None for the tolerance
+    momentum : whether slow epochs are extrapolated ("adaptive")
     weights : "learned", or "fixed" to keep equal weights (a problem of its own, which then is what is certified)
     random_state : seed of the order of the rows
     """
 
     seen: Look | None
+    """The snapshot of the next epoch."""
 
     def __init__(
         self,
@@ -42,6 +53,7 @@ class SVRG(Walk):
         epoch_passes: float = 2.0,
         refreshes: int = 10,
         epsilon: float | None = None,
+        momentum: bool = True,
         weights: str = "learned",
         random_state: int = 0,
     ):
@@ -54,6 +66,7 @@ class SVRG(Walk):
         if epsilon is not None and not 0 < epsilon < 1:
             raise ValueError(f"epsilon={epsilon!r} must lie between 0 and 1.")
         self.schedule, self.batch, self.epoch_passes, self.refreshes = schedule, int(batch), epoch_passes, refreshes
+        self.momentum = momentum and schedule == "adaptive"
         self.epsilon, self.held, self.random_state = epsilon, weights == "fixed", random_state
 
     @property
@@ -65,6 +78,7 @@ class SVRG(Walk):
         """Start from a former normal vector, or from zero."""
         super().init(problem, start, stop)
         self.rng, self.seen = np.random.default_rng(self.random_state), None
+        self.pace, self.epoch = 1.0, 0
         self.scale = float(self.cost.sum())
         self.weight = self.cost * (len(self.cost) / self.scale)
         self.code, self.shape = slope_code(problem.loss)
@@ -77,10 +91,29 @@ class SVRG(Walk):
         """Run one epoch and look at where it led."""
         if self.seen is None:
             self.seen = self.look(self.w, self.b)
+            self.reached = self.seen.w
         w, b = self.epochs.run(self.seen)
-        new = self.look(w, b) if np.isfinite(w).all() and np.isfinite(b) else None
-        if self.epochs.accepts(self.seen, new) and new is not None:
-            self.seen = new
+        self.epoch += 1
+        farther = self._momentum(self.seen, w)
+        start = w + farther * (w - self.reached) if farther else w
+        new = self.look(start, b) if np.isfinite(start).all() and np.isfinite(b) else None
+        if self.epochs.accepts(self.seen, new, bool(farther)) and new is not None:
+            slow = self.epoch > WARM_UP and self.gap(new) > SLOW * self.gap(self.seen)
+            self.pace = self._next_pace() if slow else 1.0
+            self.seen, self.reached = new, w
+        else:
+            self.pace, self.reached = 1.0, self.seen.w
+
+    def _momentum(self, seen: Look, w: Array) -> float:
+        """Return how much farther to go than an epoch led; nothing where it turned back."""
+        if not self.momentum:
+            return 0.0
+        if dot(seen.w - w, w - self.reached) > 0:
+            self.pace = 1.0
+        return (self.pace - 1.0) / self._next_pace()
+
+    def _next_pace(self) -> float:
+        return 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * self.pace**2))
 
     def certify(self, ledger: Ledger) -> dict[str, float]:
         """Offer what was seen, and say how the epochs go."""

@@ -66,10 +66,13 @@ class AdaptiveEpochs:
         walk.passes += done / self.design.n
         return here
 
-    def accepts(self, old: Look, new: Look | None) -> bool:
-        """Tell whether an epoch helped, and set the next step size."""
+    def accepts(self, old: Look, new: Look | None, extrapolated: bool = False) -> bool:
+        """Tell whether an epoch helped, and set the next step size; where it was extrapolated, that is to blame."""
         helped = new is not None and new.primal <= old.primal
-        self.eta = min(LARGEST_STEP, GROWTH * self.eta) if helped else SHRINK * self.eta
+        if helped:
+            self.eta = min(LARGEST_STEP, GROWTH * self.eta)
+        elif not extrapolated:
+            self.eta *= SHRINK
         return helped
 
     def report(self) -> dict[str, float]:

@@ -91,7 +91,7 @@ class PaperEpochs:
         self._count_bound(float(delta.min()))
         return self._walk(seen, beta, h, stops), seen.b
 
-    def accepts(self, old: Look, new: Look | None) -> bool:
+    def accepts(self, old: Look, new: Look | None, extrapolated: bool = False) -> bool:
         """Every epoch counts."""
         return new is not None
 

@@ -20,7 +20,7 @@ from itertools import pairwise
 import numpy as np
 
 from kernelweave.operators.base import Explicit
-from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint
+from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint, relative_gap
 from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Array, dot
@@ -120,6 +120,10 @@ class Walk:
             if value > best.value:
                 best = DualPoint(alpha, value)
         return best
+
+    def gap(self, seen: Look) -> float:
+        """Return the relative gap between the two points of one look."""
+        return relative_gap(seen.primal, self.dual(seen).value)
 
     def _multiple(self, seen: Look) -> float:
         alpha, paid = seen.alpha, (seen.alpha != 0) & (self.cost > 0)

@@ -1,0 +1,120 @@
+"""Models that are a weight for each explicit feature: what they keep of training, and how they score new rows.
+
+A solver that walks in the space of features returns the normal vectors w themselves.  The model keeps them with the
+kernels and, for features that have codes (n-grams, k-mers), the code of each column; it needs no training row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from kernelweave.kernels import IncompleteCholesky, Kernel, reference
+from kernelweave.operators.design_maps import ColumnMap, column_map, has_features
+from kernelweave.operators.memory import memory_budget
+from kernelweave.solvers.result import Result
+
+Array = np.ndarray
+FEATURE_PARAMS = {"feature_tolerance": None, "feature_rank": None}
+"""What `solver_params` may say about kernels that have no features of their own."""
+FINER = 0.1
+"""Features are this much more exact than the duality gap that is asked for, unless told otherwise."""
+LEAST_RANK = 64
+"""Features of a kernel for which room is always tried."""
+SHARE_OF_MEMORY = 0.5
+"""What all made features may take of the memory limit; the rest is for making them."""
+
+
+def split_params(params: dict[str, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what `solver_params` say about features, with defaults, and what is left for the solver."""
+    given = dict(params or {})
+    features = {name: given.pop(name, default) for name, default in FEATURE_PARAMS.items()}
+    return features, given
+
+
+def with_features(
+    kernels: Sequence[Kernel], X: Any, weight: Array, params: dict[str, Any], limit: float | str, tol: float
+) -> list[Kernel]:
+    """Return the kernels, those without explicit features factorised to the tolerance that was asked for.
+
+    Parameters
+    ----------
+    kernels : fitted
+    params : "feature_tolerance", the share of the trace that may be missed (None: a tenth of `tol`), and
+        "feature_rank", the most features of a kernel (None: what the memory limit has room for)
+    """
+    bare = [kernel for kernel in kernels if not has_features(kernel)]
+    rank, tolerance = params["feature_rank"], params["feature_tolerance"]
+    tolerance = FINER * tol if tolerance is None else tolerance
+    if rank is None and bare:
+        room = SHARE_OF_MEMORY * memory_budget(limit) / (8.0 * X.shape[0] * len(bare))
+        rank = min(X.shape[0], max(LEAST_RANK, int(room)))
+    return [
+        kernel if has_features(kernel) else IncompleteCholesky(kernel, tolerance, rank).fitted(X, weight)
+        for kernel in kernels
+    ]
+
+
+def approximation_error(kernel: Kernel) -> float:
+    """Return how far a kernel is from the one asked for, relative to its mean diagonal; 0 where it is exact."""
+    if hasattr(kernel, "approximation_error_"):
+        return float(kernel.approximation_error_)
+    inner = getattr(kernel, "kernel", None)
+    if isinstance(inner, Kernel):
+        return approximation_error(inner)
+    return max((approximation_error(part) for part in getattr(kernel, "kernels", ())), default=0.0)
+
+
+def keep_vectors(model: Any, results: Sequence[Result], design: Any, X: Any) -> None:
+    """Set what the model keeps instead of training rows."""
+    model.coef_ = np.concatenate([np.asarray(result.primal.vector) for result in results])
+    model.coef_offsets_ = np.asarray(design.offsets)
+    model.coef_codes_ = [one.codes for one in design.maps]
+    model.approximation_errors_ = np.array([approximation_error(kernel) for kernel in model.kernels_])
+    model.support_ = np.empty(0, np.int64)
+    model.dual_coef_ = np.empty((len(model.coef_), 0))
+    model.reference_ = reference(model.kernels_, X, np.arange(min(1, X.shape[0])))
+
+
+def forget_vectors(model: Any) -> None:
+    """Take away what a former fit on explicit features left."""
+    for name in ("coef_", "coef_offsets_", "coef_codes_", "approximation_errors_"):
+        if hasattr(model, name):
+            delattr(model, name)
+
+
+_maps: WeakKeyDictionary[Any, tuple[Any, list[ColumnMap]]] = WeakKeyDictionary()
+
+
+def maps_of(model: Any) -> list[ColumnMap]:
+    """Return the map from rows to columns of each kernel; made at the first use, neither saved nor pickled."""
+    known = _maps.get(model)
+    if known is None or known[0] is not model.coef_codes_:
+        widths = np.diff(model.coef_offsets_)
+        made = [
+            column_map(kernel, codes, int(width), model.reference_)
+            for kernel, codes, width in zip(model.kernels_, model.coef_codes_, widths)
+        ]
+        known = _maps[model] = (model.coef_codes_, made)
+    return known[1]
+
+
+def contributions(model: Any, X: Any, engine: Any) -> Array:
+    """Return what every kernel contributes to each output of new rows, (m, rows, outputs)."""
+    out = np.zeros((len(model.kernels_), X.shape[0], len(model.coef_)))
+    for k, one in enumerate(maps_of(model)):
+        w = np.ascontiguousarray(model.coef_[:, model.coef_offsets_[k] : model.coef_offsets_[k + 1]])
+        if w.any():
+            out[k] = one.scores(X, w, engine)
+    return out
+
+
+def add_outputs(model: Any, out: Array, X: Any, engine: Any) -> None:
+    """Add the scores of new rows to `out`, (rows, outputs); kernels without weight cost nothing."""
+    for k, one in enumerate(maps_of(model)):
+        w = np.ascontiguousarray(model.coef_[:, model.coef_offsets_[k] : model.coef_offsets_[k + 1]])
+        if w.any():
+            out += one.scores(X, w, engine)
