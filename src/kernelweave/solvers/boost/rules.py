@@ -1,0 +1,100 @@
+"""How column generation proceeds and when it ends.
+
+    TR1   no column of an error point wants to enter
+    TR2   no column at all: the relative gap over all columns is at most `tol`
+    TR3   the validation error has not improved for `patience` rounds; the best round is kept
+    TR4   `max_rounds` rounds are done
+
+Rules can be combined: the first that holds ends the run, and an optimum always does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from kernelweave.solvers.boost.pricing import STRATEGIES
+from kernelweave.solvers.boost.problem import Array, BoostProblem
+
+TERMINATIONS = ("TR1", "TR2", "TR3", "TR4")
+GROWTH = {"l1": 0.1, "l2": 0.5}
+FIRST = {"l1": 5, "l2": 20}
+"""Columns that enter in a round: this share of those in use, and at least so many."""
+ALL_UP_TO, DRAWN = 4e9, 1024
+"""Kernel values up to which a round may look at all rows, and the rows drawn beyond that."""
+
+
+class NewRows(Protocol):
+    """Columns on validation rows (`operators.columns_pool.NewColumns`)."""
+
+    n: int
+
+    def columns(self, kernel: int, rows: Array) -> Array:
+        """Return ``K_p(new rows, x_rows)``, (n, len(rows))."""
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Rows that were kept from training: their columns, and the error of a model's outputs on them."""
+
+    rows: NewRows
+    error: Callable[[Array], float]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a run proceeds and when it ends.
+
+    Parameters
+    ----------
+    termination : some of "TR1", "TR2", "TR3", "TR4"
+    strategy : "stratified" or "regular"
+    columns_per_round : a number, or "auto" for a number that grows with the columns in use
+    candidates : rows looked at in a round; None for all; "auto" for all where that is not dear, else for a number of
+        them and a scan of all before TR2 ends the run.  A number of one's own is not verified so: the bound then holds
+        for the columns drawn in the last round.
+    tol : relative gap of TR2
+    max_rounds : rounds of TR4; without TR4, a run that reaches them has not converged.  -1 for no limit
+    patience : rounds without a better validation error before TR3 ends the run
+    seed : of the draws
+
+    Examples
+    --------
+    >>> Rules(termination=("TR3", "TR4"), max_rounds=500).drawn(n=500_000, m=3)
+    1024
+    """
+
+    termination: tuple[str, ...] = ("TR2",)
+    strategy: str = "stratified"
+    columns_per_round: int | str = "auto"
+    candidates: int | str | None = "auto"
+    tol: float = 1e-3
+    max_rounds: int = -1
+    patience: int = 10
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        unknown = [rule for rule in self.termination if rule not in TERMINATIONS]
+        if unknown or not self.termination or isinstance(self.termination, str):
+            raise ValueError(f"termination must name some of {', '.join(TERMINATIONS)}, not {self.termination!r}.")
+        if self.strategy not in STRATEGIES:
+            raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, not {self.strategy!r}.")
+        if "TR4" in self.termination and self.max_rounds < 1:
+            raise ValueError("TR4 ends a run after max_rounds rounds; give max_rounds a positive number.")
+        for name in ("columns_per_round", "candidates", "patience"):
+            value = getattr(self, name)
+            if value not in ("auto", None) and not (isinstance(value, int) and value >= 1):
+                raise ValueError(f"{name} must be a positive number, not {value!r}.")
+
+    def drawn(self, n: int, m: int) -> int | None:
+        """Return the rows to look at in a round, or None for all."""
+        if self.candidates == "auto":
+            return None if float(n) * n * m <= ALL_UP_TO else DRAWN
+        return None if self.candidates is None else int(self.candidates)
+
+    def most(self, problem: BoostProblem, used: int) -> int:
+        """Return how many columns may enter in a round."""
+        if self.columns_per_round == "auto":
+            return max(FIRST[problem.penalty], int(GROWTH[problem.penalty] * used))
+        return int(self.columns_per_round)
