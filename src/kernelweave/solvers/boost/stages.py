@@ -52,8 +52,8 @@ class BoostResult:
     u : (n,) prices that prove `bound`
     objective, bound, gap : primal objective of the model, lower bound, their relative difference
     scanned : "all" where the bound holds for the problem over every column, else the number of columns it holds for
-    trace : by round seconds, primal, dual, gap, train_error, validation_error, columns (in use), scanned (columns scored),
-        made (columns whose kernel values were made), columns_0, columns_1, ... (of each kernel, with a coefficient)
+    trace : by round seconds, primal, dual, gap, train_error, validation_error, columns (in use), scanned (columns
+        scored), made (columns whose kernel values were made), columns_0, columns_1, ... (of a kernel, with coefficient)
     stages : the models of all rounds; `best_round` is the one that is kept
     reason : "TR1" ... "TR4", or "stalled" (rounding), "memory", "interrupted"
     """
