@@ -161,6 +161,36 @@ def test_strings_keep_the_codes_of_their_features(tmp_path):
     assert np.array_equal(kw.load(tmp_path / "model.kw").decision_function(S), model.decision_function(S))
 
 
+def test_auto_walks_where_a_kernel_is_known_by_its_features_only():
+    X, y = rows(2500)
+    fast = kw.MKLClassifier([kw.Fourier(kw.RBF(width=4.0), 20), kw.Linear()], loss="logistic", norm=2.0).fit(X, y)
+    assert fast.solver_ == "svrg"
+    assert fast.converged_
+    assert fast.approximation_errors_[0] > 0 == fast.approximation_errors_[1]
+    few = kw.MKLClassifier([kw.Fourier(kw.RBF(width=4.0), 20), kw.Linear()], loss="logistic", norm=2.0)
+    assert few.fit(X[:200], y[:200]).solver_ == "lp"
+
+
+def test_the_heaviest_features_have_names():
+    from kernelweave.interpret import top_features, top_ngrams
+
+    texts = ["ACCAT", "TCCTA", "AGGAC", "TGGTC"] * 5
+    S, y = kw.Sequences.from_strings(texts, alphabet="dna"), [0, 0, 1, 1] * 5
+    told = {"loss": "logistic", "norm": 2.0, "solver": "svrg", "normalize": None}
+    model = kw.MKLClassifier([kw.Spectrum(2), kw.Spectrum(1)], **told).fit(S, y)
+    best = top_features(model, 4)
+    assert {one.feature for one in best} >= {"G", "GG"}
+    assert next(one for one in best if one.feature == "GG").weight > 0
+    assert top_features(model, 1, target=0)[0].weight == -top_features(model, 1, target=1)[0].weight
+    only_gg, nothing = (model.decision_function(kw.Sequences.from_strings([t], alphabet="dna"))[0] for t in ("GG", "A"))
+    letters = {one.feature: one.weight for one in top_features(model, 100)}
+    assert only_gg - nothing == pytest.approx(letters["GG"] + 2 * letters["G"] - letters["A"])
+    with pytest.raises(ValueError, match="read them with top_features"):
+        top_ngrams(model)
+    with pytest.raises(ValueError, match="keeps support vectors"):
+        top_features(kw.MKLClassifier([kw.Spectrum(2)]).fit(S, y))
+
+
 def test_a_refit_with_another_solver_forgets_the_vectors():
     X, y = rows(100)
     model = kw.MKLClassifier(kw.RBF.grid([1.0, 8.0]), loss="logistic", norm=2.0, solver="svrg").fit(X, y)

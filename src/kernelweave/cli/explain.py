@@ -57,6 +57,23 @@ def counted(core: Any, top: int | None, length: int | None, target: str | None) 
     return {"ngrams": [asdict(gram) for gram in top_ngrams(core, top or SHOWN, length, target=label)]}
 
 
+def is_weighted(core: Any) -> bool:
+    """Return whether a fitted model is a weight for each feature, some of which have names."""
+    return hasattr(core, "coef_") and any(codes is not None for codes in core.coef_codes_)
+
+
+def weighted(core: Any, top: int | None, target: str | None) -> dict[str, Any]:
+    """Return the heaviest features of a model that keeps their weights, as plain data."""
+    from kernelweave.interpret import top_features
+
+    label = chosen_class(core, target)
+    if label is None and len(core.coef_) > 1:
+        if top is not None:
+            raise ValueError(_WHICH)
+        return {}
+    return {"features": [asdict(one) for one in top_features(core, top or SHOWN, target=label)]}
+
+
 def explained(core: Any, top: int | None, k: int | None, target: Any) -> dict[str, Any]:
     """Return learned weights (of a model with several kernels) and the best k-mers, as plain data."""
     from kernelweave.interpret import cell_weights, top_kmers
@@ -121,6 +138,10 @@ def table(found: dict[str, Any], say: Output) -> None:
         rows = [[g["ngram"], g["rows"], f"{g['weight']:+.4f}", *[g["kernel"]] * several] for g in found["ngrams"]]
         heads = ["n-gram", "support vectors with it", "adds to the decision value", *["kernel"] * several]
         say.table(heads, rows)
+
+    if found.get("features") and not say.as_json:
+        rows = [[str(one["feature"]), f"{one['weight']:+.4f}", one["kernel"]] for one in found["features"]]
+        say.table(["feature", "adds to the decision value, each", "kernel"], rows)
 
 
 def picture(core: Any, plot: str, draw: str | None, top: int | None, k: int | None, target: Any, origin: int) -> str:

@@ -88,6 +88,10 @@ def inspect(
         learned = explain.explained(core, top, length, target)
     elif explain.is_counted(core):
         learned = explain.counted(core, top, length, target)
+    elif explain.is_weighted(core) and plot is None and length is None:
+        learned = explain.weighted(core, top, target)
+    elif explain.is_weighted(core):
+        raise ValueError(f"{model} keeps weights of features, which are listed, not drawn; use --top.")
     elif any(given is not None for given in (plot, top, length, target)):
         raise ValueError(
             f"{model} compares no k-mers and no n-grams, so that there are none to list or draw; "
@@ -118,6 +122,7 @@ def facts(model: Any) -> dict[str, Any]:
         "input": _input(core),
         "training_rows": core.certificate_.alpha.shape[-1],
         "support_vectors": len(core.support_),
+        "feature_weights": core.coef_.shape[1] if hasattr(core, "coef_") else None,
         "intercept": core.intercept_.tolist(),
         "iterations": core.n_iter_,
         "objective": core.objective_,
@@ -134,6 +139,14 @@ def _kernel(core: Any) -> Any:
         return repr(core.kernel_)
     pairs = zip(core.kernel_names_.tolist(), core.kernel_weights_.T.tolist())
     return [{"name": name, "weight": weight} for name, weight in pairs]
+
+
+def held_line(values: dict[str, Any]) -> str:
+    """Say what the model keeps of its training rows."""
+    rows = values["training_rows"]
+    if values["feature_weights"] is not None:
+        return f"{values['feature_weights']} weights of features, learned from {rows} rows"
+    return f"{values['support_vectors']} of {rows} rows are support vectors"
 
 
 def certificate_line(values: dict[str, Any]) -> str:
@@ -189,7 +202,7 @@ def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("estimator", f"{found['estimator']}({params})"),
         ("kernel", found["kernel"] if isinstance(found["kernel"], str) else _weights(found["kernel"])),
         ("input", what),
-        ("training", f"{found['training_rows']} rows, {found['support_vectors']} support vectors"),
+        ("training", held_line(found)),
         ("certificate", certificate_line(found)),
     ]
     if found["classes"] is not None:

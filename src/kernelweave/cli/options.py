@@ -111,6 +111,14 @@ Standardize = Annotated[
     bool, option(LEARN, "Bring every column of a table to mean 0 and variance 1 first.", "--standardize")
 ]
 Tol = Annotated[float | None, option(LEARN, "Relative duality gap at which to stop (default 0.001).")]
+Solver = Annotated[
+    str | None,
+    option(
+        LEARN,
+        "How to solve it (default: what is quickest); svrg is for very many rows, with --loss logistic and --norm 2.",
+        metavar="NAME",
+    ),
+]
 MaxIter = Annotated[int | None, option(LEARN, "Most iterations (default no limit).")]
 MemoryLimit = Annotated[
     str | None, option(LEARN, "Memory for the kernel matrix, such as 4GB (default half of the free).", metavar="SIZE")

@@ -29,6 +29,7 @@ def train(
     epsilon: o.Epsilon = None,
     nu: o.Nu = None,
     class_weight: o.ClassWeight = None,
+    solver: o.Solver = None,
     normalize: o.Normalize = None,
     standardize: o.Standardize = False,
     tol: o.Tol = None,
@@ -75,6 +76,7 @@ def train(
     say = Output(json, quiet)
     check_writable(out)
     learning = {"C": C, "loss": loss, "epsilon": epsilon, "nu": nu, "class_weight": class_weight}
+    learning["solver"] = solver
     effort = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit, "n_jobs": jobs}
     many = norm is not None or len(kernel or ()) > 1
     model = _estimator(task, many, {**learning, **effort, "norm": norm})
@@ -238,7 +240,7 @@ def _remember(model: Any, rows: Dataset, reading: o.Reading) -> None:
 def _report(
     whole: Any, model: Any, out: str, y: Any, task: str, seconds: float, warned: list[str], say: Output
 ) -> None:
-    from kernelweave.cli.inspect import certificate_line, facts
+    from kernelweave.cli.inspect import certificate_line, facts, held_line
     from kernelweave.estimators import save
 
     save(whole, out)
@@ -249,8 +251,7 @@ def _report(
     if task == "classify":
         values["labels"] = _counts(y)
     lines = [
-        ("model", f"{values['estimator']}, {values['support_vectors']} of {values['training_rows']} rows are support "
-                  f"vectors; {values['iterations']} steps, {seconds:.1f} s"),
+        ("model", f"{values['estimator']}, {held_line(values)}; {values['iterations']} steps, {seconds:.1f} s"),
         ("certificate", certificate_line(values)),
         ("saved", f"{out} ({size_of(size)})" + (", the best model so far" if interrupted else "")),
     ]  # fmt: skip

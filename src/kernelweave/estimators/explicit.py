@@ -15,6 +15,8 @@ import numpy as np
 from kernelweave.kernels import IncompleteCholesky, Kernel, reference
 from kernelweave.operators.design_maps import ColumnMap, column_map, has_features
 from kernelweave.operators.memory import memory_budget
+from kernelweave.operators.planner import GRAM_UP_TO
+from kernelweave.solvers.mkl import MKL_SOLVERS
 from kernelweave.solvers.result import Result
 
 Array = np.ndarray
@@ -56,6 +58,16 @@ def with_features(
         kernel if has_features(kernel) else IncompleteCholesky(kernel, tolerance, rank).fitted(X, weight)
         for kernel in kernels
     ]
+
+
+def walks(kernels: Sequence[Kernel], n: int, loss: str) -> bool:
+    """Tell whether "auto" should walk in the space of features.
+
+    That is where some kernel is known by its features only, so that no quicker form of it is at hand, all have some,
+    the rows are many and the loss has a curvature.
+    """
+    known = n > GRAM_UP_TO and loss in MKL_SOLVERS["svrg"].losses and all(map(has_features, kernels))
+    return known and any(approximation_error(kernel) > 0 for kernel in kernels)
 
 
 def approximation_error(kernel: Kernel) -> float:

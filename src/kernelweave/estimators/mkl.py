@@ -24,6 +24,7 @@ from kernelweave.estimators.explicit import (
     forget_vectors,
     keep_vectors,
     split_params,
+    walks,
     with_features,
 )
 from kernelweave.estimators.inputs import as_kernel, new_rows, training_rows
@@ -106,22 +107,31 @@ class MKLEstimator(KernelEstimator):
                 )
         scaled = [normalized(kernel, X, self.normalize, engine, weight, centre) for kernel in fitted]
         operators: StoredSet | SharedSet | DesignSet
-        if self.solver in MKL_SOLVERS and MKL_SOLVERS[self.solver].explicit:
+        if self._walks(scaled, X.shape[0]):
             self.kernels_ = with_features(
                 scaled, X, weight, split_params(self.solver_params)[0], self.memory_limit, self.tol
             )
             with threadpool_limits(1, user_api="blas"):  # the engine's own threads make the features
                 operators, self.memory_plan_ = bind_design(self.kernels_, X, engine, self.memory_limit, self.tol)
-            return operators
-        self.kernels_ = scaled
-        operators, self.memory_plan_ = bind_family(self.kernels_, X, engine, self.memory_limit, self.tol)
-        bad = np.argwhere(~np.isfinite(operators.diagonals()))
+            lengths = operators.design.squares()
+        else:
+            self.kernels_ = scaled
+            operators, self.memory_plan_ = bind_family(self.kernels_, X, engine, self.memory_limit, self.tol)
+            lengths = operators.diagonals()
+        bad = np.flatnonzero(~np.isfinite(lengths).all(axis=1))
         if len(bad):
-            k, row = bad[0]
+            rows = np.flatnonzero(~np.isfinite(operators.diagonals()[bad[0]]))
             raise ValueError(
-                f"Kernel {self.kernel_names_[k]} of row {row} with itself is not finite; rescale the features."
+                f"Kernel {self.kernel_names_[bad[0]]} of row {rows[0]} with itself is not finite; rescale the features."
             )
         return operators
+
+    def _walks(self, kernels: Sequence[Kernel], n: int) -> bool:
+        """Tell whether the solver works on explicit features."""
+        if self.solver == "auto":
+            shared = getattr(self, "shared_weights", False) and len(self.classes_) > 2
+            return not shared and walks(kernels, n, self._loss().name)
+        return self.solver in MKL_SOLVERS and MKL_SOLVERS[self.solver].explicit
 
     def _solve_all(
         self, problems: Sequence[MKLProblem], starts: Sequence[PrimalPoint | None] | None = None
@@ -131,10 +141,10 @@ class MKLEstimator(KernelEstimator):
         results: list[Result] = []
         for i, problem in enumerate(problems):
             stopped = any(result.interrupted for result in results)
-            params = (
-                split_params(self.solver_params)[1] if isinstance(problem.operators, DesignSet) else self.solver_params
-            )
-            self.solver_, solver = choose_mkl_solver(self.solver, problem, params)
+            name, params = self.solver, self.solver_params
+            if isinstance(problem.operators, DesignSet):
+                name, params = "svrg" if name == "auto" else name, split_params(params)[1]
+            self.solver_, solver = choose_mkl_solver(name, problem, params)
             self.certifies_ = getattr(solver, "certifies", MKL_SOLVERS[self.solver_].certifies)
             stop, start = Stop(self.tol, 1 if stopped else self.max_iter), None if starts is None else starts[i]
             alone = problem.operators.n <= ONE_THREAD_UP_TO or isinstance(problem.operators, Restrictable)

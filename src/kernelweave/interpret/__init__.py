@@ -1,5 +1,6 @@
 """Numbers from fitted models and their predictions."""
 
+from kernelweave.interpret.features import FeatureWeight, top_features
 from kernelweave.interpret.grams import NGramWeight, top_ngrams
 from kernelweave.interpret.poim import Poim, PoimLengths, poim, poim_lengths
 from kernelweave.interpret.positional import (
@@ -30,6 +31,7 @@ __all__ = [
     "Confusion",
     "Curves",
     "DegreeWeights",
+    "FeatureWeight",
     "Interval",
     "Kmer",
     "NGramWeight",
@@ -49,6 +51,7 @@ __all__ = [
     "curves",
     "poim",
     "poim_lengths",
+    "top_features",
     "top_kmers",
     "top_ngrams",
     "weight_stability",

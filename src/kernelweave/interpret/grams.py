@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave.data import select
-from kernelweave.interpret.parts import last_step, output, weighted_kernels
+from kernelweave.interpret.parts import lacking, last_step, output, weighted_kernels
 from kernelweave.kernels.base import Array, Counted, Kernel, Positional
 from kernelweave.kernels.compose import Cosine, On, Scaled, Sum
 
@@ -94,6 +94,8 @@ def top_ngrams(
     place, sign = output(core, target)
     alpha = sign * core.dual_coef_[place]
     parts = [] if not len(alpha) else list(counted_parts(core, target))
+    if hasattr(core, "coef_"):
+        raise ValueError(lacking(core))
     if not parts:
         raise ValueError(
             f"This {type(core).__name__} gives no weight to n-grams wherever they stand; expected a model with support "

@@ -108,6 +108,8 @@ def _of_unit_rows(kernel: Cosine, rows: Any, coef: Array | None, factor: float) 
 
 def lacking(core: Any) -> str:
     """Say why there is nothing positional to show."""
+    if hasattr(core, "coef_"):
+        return f"This {type(core).__name__} keeps weights of features, no support rows; read them with top_features."
     if not len(core.support_):
         return f"This {type(core).__name__} has no support rows: its decision value is the same for every row."
     return (

@@ -1,0 +1,84 @@
+"""The weights of explicit features: what a model that walks in the space of features learned, read off directly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from kernelweave.data import select
+from kernelweave.interpret.parts import last_step, output
+from kernelweave.kernels.base import Array, Counted, FeatureMap, Kernel
+from kernelweave.kernels.compose import On
+
+
+@dataclass(frozen=True)
+class FeatureWeight:
+    """A feature, what one unit of it adds to the decision value, and the kernel it belongs to.
+
+    The feature is its name (an n-gram, a k-mer and its position) where the kernel has names, else its number.
+    """
+
+    feature: Any
+    weight: float
+    kernel: str
+
+
+def top_features(model: Any, n: int = 20, *, target: Any = None) -> list[FeatureWeight]:
+    """Return the features with the largest weights of a model that was trained on explicit features.
+
+    Parameters
+    ----------
+    model : fitted with a solver such as "svrg"
+    n : how many
+    target : the class whose decision value is meant, for a model of several classes
+
+    Examples
+    --------
+    >>> import kernelweave as kw
+    >>> X = kw.Sequences.from_strings(["ACCA", "TCCT", "AGGA", "TGGT"] * 3, alphabet="dna")
+    >>> model = kw.MKLClassifier([kw.Spectrum(2), kw.Spectrum(1)], loss="logistic", norm=2.0, solver="svrg")
+    >>> best = top_features(model.fit(X, [0, 0, 1, 1] * 3), 2)
+    >>> sorted(one.feature for one in best)
+    ['CC', 'GG']
+    """
+    core = last_step(model)
+    if not hasattr(core, "coef_"):
+        raise ValueError(
+            f"This {type(core).__name__} keeps support vectors, no weights of features; train it with a solver such as "
+            "'svrg', or use top_ngrams."
+        )
+    if n < 1:
+        raise ValueError(f"n={n!r} is not valid; expected at least one feature.")
+    place, sign = output(core, target)
+    w = sign * core.coef_[place]
+    best = np.argpartition(-np.abs(w), min(n, len(w)) - 1)[:n] if len(w) else np.empty(0, np.int64)
+    best = best[np.lexsort((best, -np.abs(w[best])))]
+    owner = np.searchsorted(core.coef_offsets_, best, side="right") - 1
+    names: dict[int, Any] = {}
+    for k in np.unique(owner):
+        columns = best[owner == k]
+        names |= dict(zip(columns.tolist(), _names(core, int(k), columns - core.coef_offsets_[k])))
+    return [FeatureWeight(names[j], float(w[j]), core.kernel_names_[k]) for j, k in zip(best.tolist(), owner)]
+
+
+def _names(core: Any, k: int, columns: Array) -> list[Any]:
+    """Return what columns of one kernel are."""
+    codes, kernel = core.coef_codes_[k], core.kernels_[k]
+    if codes is None:
+        return columns.tolist()
+    alphabet = _alphabet(kernel, core.reference_)
+    if isinstance(kernel, Counted):
+        return cast(Any, kernel).names(codes[columns], alphabet)
+    if isinstance(kernel, FeatureMap):
+        return kernel.names(codes[columns, 0], alphabet)
+    return codes[columns, 0].tolist()
+
+
+def _alphabet(kernel: Kernel, rows: Any) -> Any:
+    """Return the alphabet of the rows that a kernel looks at."""
+    while hasattr(kernel, "kernel"):
+        rows = select(rows, kernel.columns) if isinstance(kernel, On) else rows
+        kernel = kernel.kernel
+    return getattr(rows, "alphabet", "dna")
