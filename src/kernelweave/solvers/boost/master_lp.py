@@ -24,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelweave.solvers.boost.problem import Array, BoostProblem
-from kernelweave.solvers.boost.restricted import Restricted
+from kernelweave.solvers.boost.restricted import Restricted, restricted
 from kernelweave.solvers.highs import INFINITY, quiet_model, solve
 
 TOLERANCE = 1e-9
@@ -124,14 +124,3 @@ class LPMaster:
         if not self.problem.bounded_norm or positive:
             return np.maximum(duals, 0.0) if positive else duals
         return duals[0::2] - duals[1::2]
-
-
-def restricted(problem: BoostProblem, features: Array, coef: Array, b: float, u: Array) -> Restricted:
-    """Return a solution with its certificate, given coefficients, an intercept and feasible prices."""
-    outputs = features @ coef + b
-    level = problem.best_level(outputs)
-    if problem.kind == "one_class":
-        b, outputs = -level, outputs - level
-    objective = problem.objective(coef, outputs, b)
-    dual = problem.bound(u, problem.measure(features.T @ u))
-    return Restricted(coef, b, level, u, outputs, objective, problem.gap(objective, dual), problem.threshold(objective))

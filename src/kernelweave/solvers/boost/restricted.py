@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from kernelweave.solvers.boost.problem import Array
+from kernelweave.solvers.boost.problem import Array, BoostProblem
 
 
 @dataclass(frozen=True)
@@ -46,3 +46,14 @@ class Master(Protocol):
 
     def solve(self, tol: float) -> Restricted:
         """Return the solution over all columns added, to a relative gap (as far as rounding allows)."""
+
+
+def restricted(problem: BoostProblem, features: Array, coef: Array, b: float, u: Array) -> Restricted:
+    """Return a solution with its certificate, given coefficients, an intercept and feasible prices."""
+    outputs = features @ coef + b
+    level = problem.best_level(outputs)
+    if problem.kind == "one_class":
+        b, outputs = -level, outputs - level
+    objective = problem.objective(coef, outputs, b)
+    dual = problem.bound(u, problem.measure(features.T @ u))
+    return Restricted(coef, b, level, u, outputs, objective, problem.gap(objective, dual), problem.threshold(objective))

@@ -1,0 +1,23 @@
+"""The master of a problem."""
+
+from __future__ import annotations
+
+from kernelweave.solvers.boost.master_lp import LPMaster
+from kernelweave.solvers.boost.master_qp import QPMaster
+from kernelweave.solvers.boost.problem import BoostProblem
+from kernelweave.solvers.boost.restricted import Master
+
+
+def make_master(problem: BoostProblem) -> Master:
+    """Return a master without columns: a linear programme for the 1-norm, a quadratic one for the 2-norm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> problem = BoostProblem("epsilon_insensitive", np.array([0.0, 1.0, 2.0]), np.ones(3), "l2", epsilon=0.0)
+    >>> master = make_master(problem)
+    >>> master.add(np.array([[0.0], [1.0], [2.0]]))
+    >>> round(master.solve(1e-8).objective, 6)
+    0.5
+    """
+    return LPMaster(problem) if problem.penalty == "l1" else QPMaster(problem)
