@@ -50,15 +50,16 @@ def projected(theta: Array, offsets: Array, q: float, R: float) -> Array:
 
 
 class Intercept:
-    """An intercept that takes steps of length ``1 / sqrt(rows seen)``."""
+    """An intercept that takes steps of length ``1 / (3 lambda t)``, at most 1 and at least ``1 / sqrt(t)``."""
 
     def __init__(self, kind: str, lam: float):
-        self.b, self.seen, self.kind, self.pull = 0.0, 0, kind, lam if kind == "regularized" else 0.0
+        self.b, self.seen, self.kind, self.lam = 0.0, 0, kind, lam
 
     def move(self, s: float) -> None:
         if self.kind != "none":
             self.seen += 1
-            self.b -= (s + self.pull * self.b) / (math.sqrt(self.seen) + self.pull * self.seen)
+            pull = self.lam * self.b if self.kind == "regularized" else 0.0
+            self.b -= (s + pull) * min(1, max(1 / math.sqrt(self.seen), 1 / (3 * self.lam * self.seen)))
 
 
 def ufo(

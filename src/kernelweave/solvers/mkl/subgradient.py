@@ -9,7 +9,11 @@ they add up to zero.  For a loss with a kink this is the dual point to take: man
 slopes at any one w say little.  For smooth losses the slopes at w are the better ones.  Likewise the mean of the
 vectors w met since the last certificate is far nearer to the optimum than the last one, except after the first pass.
 A certificate costs a pass over the rows, which is counted; so it is made ever more rarely, when the passes have grown
-by a quarter.  The papers have no intercept; here it takes steps of length 1 / sqrt(rows seen) beside w.
+by a quarter.
+
+The papers have no intercept.  Here it takes subgradient steps beside w: of length 1 / (3 lambda t) after t rows, like
+those of w but a little shorter, at most 1 and at least 1 / sqrt(t).  Shorter ones alone would be the bottleneck: where
+some kernel can nearly make a constant, the intercept moves along a valley as flat as the regulariser.
 """
 
 from __future__ import annotations

@@ -30,6 +30,8 @@ TOP, TOTAL, FACTOR, GAIN, TIME, SLACK, CLOCK, B, COUNT, STATE = range(10)
 sum of the slacks of BATCH; rows seen by the intercept; the intercept; vectors in `mean`."""
 LARGEST, SMALLEST = 1e100, 1e-100
 """Where the sum of powers leaves this range, the powers are made anew."""
+CAUTION = 3.0
+"""The intercept's step is so many times shorter than that of w."""
 SMALLEST_GAIN, VANISHED = 1e-6, 1e-30
 """Below the first theta is multiplied by its gain; the second stands for a gain of zero."""
 
@@ -79,7 +81,7 @@ def walk(  # type: ignore[no-untyped-def]
         finish(knobs, theta, norms, state)
         if knobs[MOVING] > 0.0:
             state[CLOCK] += 1.0
-            rate = 1.0 / (np.sqrt(state[CLOCK]) + knobs[PULL] * state[CLOCK])
+            rate = 1.0 / max(1.0, min(np.sqrt(state[CLOCK]), CAUTION * knobs[LAMBDA] * state[CLOCK]))
             state[B] -= rate * (s + knobs[PULL] * state[B])
         if (t + 1) % stride == 0 or t + 1 == len(order):
             add_normal(offsets, theta, norms[2], state[FACTOR], mean)
