@@ -41,7 +41,7 @@ def top_features(model: Any, n: int = 20, *, target: Any = None) -> list[Feature
     >>> model = kw.MKLClassifier([kw.Spectrum(2), kw.Spectrum(1)], loss="logistic", norm=2.0, solver="svrg")
     >>> best = top_features(model.fit(X, [0, 0, 1, 1] * 3), 2)
     >>> sorted(one.feature for one in best)
-    ['CC', 'GG']
+    ['C', 'G']
     """
     core = last_step(model)
     if not hasattr(core, "coef_"):
