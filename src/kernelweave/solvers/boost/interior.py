@@ -30,8 +30,8 @@ from kernelweave.solvers.problems import dot
 
 BACKED_OFF = 0.995
 """Share of the way to the nearest bound that a step goes at most."""
-MIDDLE = 0.5
-"""Largest share of its cost at which a price starts."""
+MIDDLE, SMALLEST_SHARE = 0.5, 0.01
+"""Largest share of its cost at which a price starts, and the smallest part of that."""
 
 
 @dataclass
@@ -75,21 +75,22 @@ class InteriorPoint:
         return (self.sign * point.x).sum(axis=0)
 
     def start(self, features: Array, held: Array) -> Point:
-        """Return a point with all products alike, prices at the same share of all costs.
+        """Return a point with prices at the same share of all costs and margins off by as much as the goals.
 
+        Prices of a hinge loss start where their multiple is best: large kernel values ask for small prices.
         `held` tells which coefficients must not be negative.
         """
         problem = self.problem
-        share = problem.budget / float(self.c.sum()) if problem.has_level else MIDDLE
-        x = min(share, MIDDLE) * self.c
-        v, scores = self.c - x, features.T @ (self.sign * x).sum(axis=0)
+        x = min(problem.budget / float(self.c.sum()) if problem.has_level else MIDDLE, MIDDLE) * self.c
+        measure = problem.measure(features.T @ (self.sign * x).sum(axis=0))
         size = max(float(np.abs(self.goal).max()), np.finfo(float).tiny)
         if problem.homogeneous:
-            size = max(problem.measure(scores), 1.0) / problem.budget
-        mu = size * float(x.mean())
-        larger = 0.5 * (np.abs(scores) + np.sqrt(scores * scores + 4.0 * mu))
-        a, z = np.where(scores > 0, larger, mu / larger), np.where(scores > 0, mu / larger, larger)
-        return Point(x, v, mu / x, mu / v, np.where(held, a, 0.0), np.where(held, z, 0.0), 0.0, 0.0)
+            size = max(measure, 1.0) / problem.budget
+        elif not problem.regression and measure > 0:
+            x *= min(1.0, max(dot(self.goal.ravel(), x.ravel()) / measure, SMALLEST_SHARE))
+        v, mu = self.c - x, size * float(x.mean())
+        inside = np.where(held, np.sqrt(mu), 0.0)
+        return Point(x, v, mu / x, np.maximum(mu / v, size), inside, inside, 0.0, 0.0)
 
     def mu(self, point: Point, held: Array) -> float:
         """Return the mean of all products."""

@@ -21,8 +21,8 @@ from kernelweave.solvers.boost.problem import Array, BoostProblem
 from kernelweave.solvers.boost.restricted import Restricted, restricted
 
 MOST_STEPS = 100
-STALLED = 5
-"""Steps without a smaller mu after which rounding has the last word."""
+STALLED = 15
+"""Steps without a smaller gap or mu after which rounding has the last word."""
 
 
 class QPMaster:
@@ -70,8 +70,8 @@ class QPMaster:
             point = self.method.step(point, features, gram, held)
             mu = self.method.mu(point, held)
             made = self._certified(point)
-            best = made if made.gap < best.gap else best
-            smallest, idle = (mu, 0) if mu < smallest else (smallest, idle + 1)
+            idle = 0 if mu < smallest or made.gap < best.gap else idle + 1
+            best, smallest = made if made.gap < best.gap else best, min(mu, smallest)
             if best.gap <= tol or idle == STALLED or not np.isfinite(mu):
                 break
         return best

@@ -53,8 +53,8 @@ PENALTIES = ("l1", "l2")
 INTERCEPTS = ("free", "regularized", "none")
 REGRESSIONS = ("epsilon_insensitive", "nu_regression")
 HOMOGENEOUS = ("one_class", "nu_classification")
-SMALLEST_SCALE = 1e-12
-"""Floor of the denominator of a relative gap, as a fraction of the objective of the model that is zero."""
+SMALLEST_SCALE, SMALLEST_MARGIN = 1e-12, 1e-9
+"""Floors of the denominator of a relative gap: a share of all costs, and, where the norm is bounded, of the budget."""
 ROUNDING = 1e-9
 """How far a share nu may lie above its limit and count as rounding."""
 
@@ -249,8 +249,9 @@ class BoostProblem:
         return (scores if self.positive else np.abs(scores)) - threshold
 
     def gap(self, primal: float, dual: float) -> float:
-        """Return the relative gap; the scale does not fall below a tiny part of the objective of the zero model."""
-        return (primal - dual) / max(abs(primal), SMALLEST_SCALE * max(1.0, float(self.cost.sum())))
+        """Return the relative gap; its scale does not fall below what rounding leaves of a zero."""
+        floor = SMALLEST_MARGIN * self.budget if self.bounded_norm else SMALLEST_SCALE * float(self.cost.sum())
+        return (primal - dual) / max(abs(primal), floor)
 
     def repair(self, u: Array) -> Array:
         """Return feasible prices close to u: within bounds, balanced under a free intercept, of the right total."""
