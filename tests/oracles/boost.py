@@ -32,10 +32,12 @@ def optimum(
     parts = [a] if intercept != "regularized" or kind == "one_class" else [a, b]
     R = sum(cp.norm1(part) if penalty == "l1" else cp.sum_squares(part) / 2 for part in parts)
     bounded = penalty == "l1" and kind in ("one_class", "nu_classification")
-    programme = cp.Problem(cp.Minimize(loss if bounded else loss + R), [*limits, R <= 1] if bounded else limits)
+    unit = float(cost.max())
+    goal = (loss if bounded else loss + R) / unit
+    programme = cp.Problem(cp.Minimize(goal), [*limits, R <= 1] if bounded else limits)
     if penalty == "l1":
         programme.solve(solver="HIGHS")
     else:
-        programme.solve(solver="CLARABEL", tol_gap_rel=1e-10, tol_gap_abs=1e-10, tol_feas=1e-10)
+        programme.solve(solver="CLARABEL", tol_gap_rel=1e-9, tol_gap_abs=1e-9, tol_feas=1e-9)
     assert programme.status == cp.OPTIMAL
-    return float(programme.value)
+    return unit * float(programme.value)
