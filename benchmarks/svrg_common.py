@@ -28,9 +28,10 @@ from threadpoolctl import threadpool_limits
 import kernelweave as kw
 from common import Row, timed
 from kernelweave.engines import choose_engine
+from kernelweave.estimators.mkl import ONE_THREAD_UP_TO
 from kernelweave.kernels import Kernel, On
 from kernelweave.losses import make_loss
-from kernelweave.operators.design_set import bind_design
+from kernelweave.operators.design_set import DesignSet, bind_design
 from kernelweave.operators.plan_family import bind_family
 from kernelweave.penalties import LpBall
 from kernelweave.solvers.loop import Progress, Stop, run
@@ -94,7 +95,8 @@ def features(kernels: Sequence[Kernel], X: Any, tol: float = GAPS[-1], limit: fl
 
 def grams(kernels: Sequence[Kernel], X: Any, tol: float = GAPS[-1]) -> tuple[Any, str]:
     """Bind kernels through their values; return how they are held, too."""
-    operators, plan = bind_family([kernel.fitted(X) for kernel in kernels], X, choose_engine(), "auto", tol)
+    with threadpool_limits(1, user_api="blas"):
+        operators, plan = bind_family([kernel.fitted(X) for kernel in kernels], X, choose_engine(), "auto", tol)
     return operators, plan.kind
 
 
@@ -159,10 +161,11 @@ class Curve:
 
 
 def solve(solver: str | Any, posed: MKLProblem, tol: float, limit: float, max_iter: int = -1) -> Curve:
-    """Run a solver, by its name or made, to a gap or for so many seconds."""
+    """Run a solver, by its name or made, to a gap or for so many seconds; BLAS has the threads estimators give it."""
     made = MKL_SOLVERS[solver].make() if isinstance(solver, str) else solver
+    alone = posed.operators.n <= ONE_THREAD_UP_TO or isinstance(posed.operators, DesignSet)
     watch = Watch(limit)
-    with alarm(limit), np.errstate(all="ignore"):
+    with threadpool_limits(1 if alone else None, user_api="blas"), alarm(limit), np.errstate(all="ignore"):
         result = run(made, posed, Stop(tol, max_iter, polish=False), watch)
     trace = result.trace
     size = min(len(trace), len(watch.cpu))
@@ -192,6 +195,14 @@ def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
 def norm_name(p: float) -> str:
     """Return a norm as it is written: 4/3, not 1.33333."""
     return "4/3" if abs(p - 4 / 3) < 1e-12 else f"{p:g}"
+
+
+def decades(ax: Any, values: Array) -> None:
+    """Let a logarithmic axis of x begin and end at powers of ten, so that at least two are labelled."""
+    known = values[np.isfinite(values) & (values > 0)]
+    if len(known):
+        low, high = np.floor(np.log10(known.min())), np.ceil(np.log10(known.max()))
+        ax.set_xlim(10.0**low / 1.1, 1.1 * 10.0 ** max(high, low + 1))
 
 
 def verdict(good: bool | None, text: str) -> str:
