@@ -173,17 +173,16 @@ def solve(solver: str | Any, posed: MKLProblem, tol: float, limit: float, max_it
     return Curve(passes, trace["seconds"][:size], np.array(watch.cpu), trace["gap"][:size], result)
 
 
-def compile_all(names: Sequence[str], F: int = 4, d: int = 4, losses: Sequence[str] = ("logistic",)) -> None:
-    """Run every solver on a few rows, so that nothing that is timed compiles."""
+def compile_all(names: Sequence[str], tol: float = GAPS[-1], F: int = 4, d: int = 4) -> None:
+    """Run every solver on a few rows, so that nothing that is timed compiles; `tol` decides the precision."""
     X, y = rows(WARM_UP_ROWS)
-    bound, values = features(waves(F, d), X), None
+    bound, values = features(waves(F, d), X, tol), None
     for name in names:
         if not MKL_SOLVERS[name].explicit and values is None:
-            values = [grams(exact(F), X)[0], grams(waves(F, d), X)[0]]
+            values = [grams(exact(F), X, tol)[0], grams(waves(F, d), X, tol)[0]]
         p = 2.0 if MKL_SOLVERS[name].largest_p > 1 else 1.0
-        for loss in losses:
-            for operators in [bound] if MKL_SOLVERS[name].explicit else values or []:
-                solve(name, problem(operators, y, p=p, loss=loss), 1e-3, 60.0, max_iter=20)
+        for operators in [bound] if MKL_SOLVERS[name].explicit else values or []:
+            solve(name, problem(operators, y, p=p), 1e-3, 60.0, max_iter=20)
 
 
 def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
