@@ -22,6 +22,8 @@ from kernelweave.solvers.result import Result
 Array = np.ndarray
 FEATURE_PARAMS = {"feature_tolerance": None, "feature_rank": None}
 """What `solver_params` may say about kernels that have no features of their own."""
+STREAM_PARAMS = ("total_rows",)
+"""What only `partial_fit` reads."""
 FINER = 0.1
 """Features are this much more exact than the duality gap that is asked for, unless told otherwise."""
 LEAST_RANK = 64
@@ -34,7 +36,7 @@ def split_params(params: dict[str, Any] | None) -> tuple[dict[str, Any], dict[st
     """Return what `solver_params` say about features, with defaults, and what is left for the solver."""
     given = dict(params or {})
     features = {name: given.pop(name, default) for name, default in FEATURE_PARAMS.items()}
-    return features, given
+    return features, {name: value for name, value in given.items() if name not in STREAM_PARAMS}
 
 
 def with_features(
@@ -93,7 +95,16 @@ def keep_vectors(model: Any, results: Sequence[Result], design: Any, X: Any) -> 
 
 def forget_vectors(model: Any) -> None:
     """Take away what a former fit on explicit features left."""
-    for name in ("coef_", "coef_offsets_", "coef_codes_", "approximation_errors_"):
+    _forget(model, "coef_", "coef_offsets_", "coef_codes_", "approximation_errors_")
+
+
+def forget_stream(model: Any) -> None:
+    """Take away what a stream of blocks left."""
+    _forget(model, "stream_", "rows_seen_")
+
+
+def _forget(model: Any, *names: str) -> None:
+    for name in names:
         if hasattr(model, name):
             delattr(model, name)
 
@@ -112,6 +123,11 @@ def maps_of(model: Any) -> list[ColumnMap]:
         ]
         known = _maps[model] = (model.coef_codes_, made)
     return known[1]
+
+
+def remember_maps(model: Any, maps: list[ColumnMap]) -> None:
+    """Take maps that are at hand for those of the model, so that its codes need not be numbered again."""
+    _maps[model] = (model.coef_codes_, maps)
 
 
 def contributions(model: Any, X: Any, engine: Any) -> Array:

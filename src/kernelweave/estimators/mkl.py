@@ -21,6 +21,7 @@ from kernelweave.estimators.base import (
 from kernelweave.estimators.explicit import (
     add_outputs,
     contributions,
+    forget_stream,
     forget_vectors,
     keep_vectors,
     split_params,
@@ -92,6 +93,7 @@ class MKLEstimator(KernelEstimator):
 
     def _rows(self, X: Any) -> Any:
         self._check_parameters()
+        forget_stream(self)
         return training_rows(self, X, self._given_kernels())
 
     def _bind_all(self, X: Any, weight: Array) -> StoredSet | SharedSet | DesignSet:

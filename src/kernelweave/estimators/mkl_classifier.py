@@ -12,11 +12,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from kernelweave.estimators.base import INTERCEPTS, Array
 from kernelweave.estimators.classifier import label_signs, some_classes
 from kernelweave.estimators.inputs import row_weights, targets
-from kernelweave.estimators.mkl import MKLEstimator
+from kernelweave.estimators.streaming import StreamingClassifier
 from kernelweave.solvers.mkl.problem import MKLProblem
 
 
-class MKLClassifier(ClassifierMixin, MKLEstimator):
+class MKLClassifier(ClassifierMixin, StreamingClassifier):
     """Support vector machine on a learned combination of kernels, with a certificate.
 
     Minimises ``1/2 sum_k |w_k|^2 / beta_k + C sum_i s_i loss(f(x_i), y_i)`` over the classifier and the kernel weights
@@ -35,7 +35,8 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         "uniform", "best_single", "alignment"
     solver_params : dict, ``{"smoothing": 0.5}`` for "smooth", ``{"chunk_size": 256}`` for "silp_chunking",
         ``{"schedule": "paper"}`` for "svrg".  On explicit features, ``{"feature_tolerance": 1e-4}`` says how well
-        kernels without features of their own are factorised and ``{"feature_rank": 200}`` by how many features
+        kernels without features of their own are factorised and ``{"feature_rank": 200}`` by how many features;
+        ``{"total_rows": 1_000_000}`` says how many rows the stream of `partial_fit` has
     normalize : "trace" (mean diagonal 1), "cosine", "variance" or None
     shared_weights : with several classes, whether all of them use the same kernel weights
     The other parameters are those of `KernelClassifier`.
@@ -48,6 +49,7 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
     memory_plan_ : how the kernels were held, and why
     coef_, coef_offsets_, approximation_errors_ : of a model on explicit features, which has no support vectors: the
         weights (outputs, features), the first feature of each kernel (m + 1,), how far its features are off (m,)
+    rows_seen_ : of a model that learned from a stream
     The other attributes are those of `KernelClassifier`.
 
     Examples

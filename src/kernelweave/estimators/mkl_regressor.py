@@ -8,10 +8,11 @@ from sklearn.base import RegressorMixin
 
 from kernelweave.estimators.base import INTERCEPTS, Array
 from kernelweave.estimators.inputs import real_targets, row_weights
-from kernelweave.estimators.mkl import MKLEstimator
+from kernelweave.estimators.streaming import StreamingRegressor
+from kernelweave.solvers.mkl.problem import MKLProblem
 
 
-class MKLRegressor(RegressorMixin, MKLEstimator):
+class MKLRegressor(RegressorMixin, StreamingRegressor):
     """Support vector regression or least squares on a learned combination of kernels, with a certificate.
 
     Parameters
@@ -77,9 +78,12 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
         y = real_targets(X, y)
         weight = row_weights(sample_weight, X)
         operators = self._bind_all(X, weight)
-        problem = self._problem(operators, y[None, :], self.C * weight, INTERCEPTS[self.fit_intercept])
-        self._keep_all(self._solve_all([problem]), X, operators)
+        self._keep_all(self._solve_all(self._problems(operators, y, self._costs(y, weight))), X, operators)
         return self
+
+    def _problems(self, operators: Any, y: Array, cost: Array) -> list[MKLProblem]:
+        """Return the problem to solve."""
+        return [self._problem(operators, y[None, :], cost, INTERCEPTS[self.fit_intercept])]
 
     def predict(self, X: Any, per_kernel: bool = False) -> Array:
         """Return the predicted value of each row; with ``per_kernel`` what each kernel contributes, (rows, m)."""
