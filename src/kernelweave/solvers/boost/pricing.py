@@ -42,8 +42,8 @@ SMALLEST_SLACK = 1e-10
 """Scores are not known more closely than this share of their threshold."""
 FEW, FEW_PER_ENTRY = 64, 1
 """Error points looked at in a round: at least so many, and so many for each column that may enter."""
-KEPT_PER_ENTRY = 3
-"""Violators of a kernel that are looked at again, for each column that may enter."""
+KEPT, KEPT_PER_ENTRY = 32, 3
+"""Violators of a kernel that are looked at again: at least so many, and so many for each column that may enter."""
 DROP = 0.5
 """The level falls to this share of the largest violation met."""
 STRATEGIES = ("stratified", "regular")
@@ -236,7 +236,7 @@ class Look:
         if not violation.max(initial=-np.inf) > level:
             return _nothing()
         places = np.flatnonzero(violation > slack)
-        wanted = self.most * (1 + KEPT_PER_ENTRY)
+        wanted = self.most + max(KEPT, KEPT_PER_ENTRY * self.most)
         if len(places) > wanted:
             places = places[np.argpartition(-violation[places], wanted)[:wanted]]
         places = places[np.lexsort((places, -violation[places]))]

@@ -1,0 +1,239 @@
+"""CG-Boost: column generation over the columns of several kernels (Bi, Zhang and Bennett, 2004, algorithm 5.1).
+
+    given     a problem (`problem.py`), a pool of columns, an order of the kernels, rules (`rules.py`)
+    repeat    solve the problem restricted to the columns in use      (`make_master`)
+              price the columns outside                               (`pricing.py`)
+              let the best enter
+    until     a rule holds
+    returns   the model, a bound with the columns it holds for, the course of the errors and of the coefficients
+
+A run that ends before TR2 has scanned some columns only.  Its bound is proven by one more scan of all columns where
+that takes no more than `CHEAP` kernel values, else by the columns of the last round; `scanned` says which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from kernelweave.solvers.boost.masters import make_master
+from kernelweave.solvers.boost.pricing import SLACK_SHARE, Columns, Priced, Pricing
+from kernelweave.solvers.boost.problem import Array, BoostProblem
+from kernelweave.solvers.boost.restricted import Restricted
+from kernelweave.solvers.boost.rules import Rules, Validation
+from kernelweave.solvers.boost.stages import BoostResult, Stages
+from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint
+from kernelweave.solvers.loop import Monitor, Stop, run
+from kernelweave.solvers.result import Result
+
+CHEAP = 2e8
+"""Kernel values of a last scan that is done for the certificate alone: about a second's work."""
+COPIES, FEWEST = 3, 32
+"""Columns of n numbers that a master takes for each column, and columns that must fit for a run to begin."""
+MASTER_SHARE, MASTER_TOL = 0.1, 1e-9
+"""The restricted problem is solved to this share of the tolerance, but no closer than this."""
+TIGHTER, TIGHTENINGS = 0.1, 4
+"""By how much slack and master tolerance shrink where nothing enters and the gap is open still, and how often."""
+
+
+def generate(
+    problem: BoostProblem,
+    pool: Columns,
+    rules: Rules,
+    order: Sequence[int] | None = None,
+    validation: Validation | None = None,
+    train_error: Callable[[Array], float] | None = None,
+    monitor: Monitor | None = None,
+) -> BoostResult:
+    """Solve a problem over the columns of a pool.
+
+    Parameters
+    ----------
+    order : kernels by falling priority; None for the order of the pool
+    validation : needed for TR3; where given, its error is in the trace whatever the rules
+    train_error : error of training outputs, for the trace
+    monitor : told of each round; a true answer ends the run
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelweave.engines import Serial
+    >>> from kernelweave.kernels import Linear, RBF
+    >>> from kernelweave.operators.columns_pool import ColumnPool
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([-1.0, 1.0, 1.0, -1.0])
+    >>> pool = ColumnPool([Linear(), RBF(width=1.0)], X, Serial())
+    >>> result = generate(BoostProblem("hinge", y, np.full(4, 10.0)), pool, Rules(tol=1e-6))
+    >>> result.reason, result.scanned, result.converged
+    ('TR2', 'all', True)
+    """
+    if "TR3" in rules.termination and validation is None:
+        raise ValueError("TR3 stops by the validation error; give validation rows.")
+    solver = Generation(problem, pool, rules, order, validation, train_error)
+    stop = Stop(rules.tol, rules.max_rounds)
+    done = run(solver, problem, stop, lambda progress: solver.ended or (monitor is not None and monitor(progress)))
+    return solver.result(done)
+
+
+class Generation:
+    """The rounds, as `loop.run` drives them; arguments as for `generate`."""
+
+    def __init__(
+        self,
+        problem: BoostProblem,
+        pool: Columns,
+        rules: Rules,
+        order: Sequence[int] | None = None,
+        validation: Validation | None = None,
+        train_error: Callable[[Array], float] | None = None,
+    ):
+        self.problem, self.pool, self.rules = problem, pool, rules
+        self.validation, self.train_error = validation, train_error
+        if pool.room < COPIES * min(FEWEST, pool.n):
+            raise MemoryError(
+                f"{FEWEST} columns of {pool.n} rows do not fit into the memory_limit; raise it or train on fewer rows."
+            )
+        self.master = make_master(problem)
+        self.pricing = Pricing(
+            problem, pool, list(range(pool.m)) if order is None else order, rules.strategy,
+            rules.drawn(pool.n, pool.m), rules.candidates == "auto" or float(pool.n) ** 2 * pool.m <= CHEAP, rules.tol,
+            np.random.default_rng(rules.seed),
+        )  # fmt: skip
+        self.kernels, self.rows = np.empty(0, np.int64), np.empty(0, np.int64)
+        self.new_columns: list[Array] = []
+        self.stages, self.best, self.best_error, self.tightened = Stages(), 0, np.inf, 0
+        self.found: Restricted | None = None
+        self.priced: Priced | None = None
+        self.scan: tuple[Restricted, Priced] | None = None
+        self.proof: tuple[float, Array] | None = None
+        self.reason: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether something other than the gap has ended the run."""
+        return self.reason is not None
+
+    def init(self, problem: BoostProblem, start: Any, stop: Stop) -> None:
+        """Begin without columns, as set up."""
+
+    def step(self) -> None:
+        """Let columns enter, solve the restricted problem, and look for the next columns."""
+        if self.priced is not None and len(self.priced.rows):
+            self._enter(self.priced.kernels, self.priced.rows)
+        self.priced = None
+        tight = TIGHTER**self.tightened
+        self.pricing.share = SLACK_SHARE * tight
+        self.found = self.master.solve(max(MASTER_TOL, MASTER_SHARE * tight * self.rules.tol))
+        self.stages.add(self.found)
+        self.before = self.pool.scored.sum(), self.pool.made.sum()
+        self.errors = self._judge(self.found)
+        if not self.ended:
+            most = self.rules.most(self.problem, len(self.rows))
+            self.priced = self.pricing.price(self.found, most, "TR1" in self.rules.termination)
+            self.scan = self.found, self.priced
+            if len(self.priced.rows) == 0 and self.priced.stage == "errors":
+                self.reason = "TR1"
+            elif len(self.priced.rows) and self._room() <= 0:
+                self.reason = "memory"
+
+    def certify(self, ledger: Ledger) -> dict[str, float]:
+        """Offer the model; and a bound, where all kernels were scanned."""
+        found, priced = self.found, self.priced
+        assert found is not None
+        ledger.offer(primal=PrimalPoint(found.coef, found.intercept, found.objective))
+        # What was proven for all columns stays; what was proven for the rows of another draw does not hold for these.
+        ledger.dual = None if self.proof is None else DualPoint(self.proof[1], self.proof[0])
+        if priced is not None and priced.settled and not self.ended:
+            value = self.pricing.bound(found, priced)
+            if priced.complete:
+                self._prove(value, found.u)
+            ledger.offer(dual=DualPoint(found.u, value))
+            if len(priced.rows) == 0 and ledger.gap > self.rules.tol:
+                self.tightened += 1
+                self.reason = "stalled" if self.tightened > TIGHTENINGS else None
+        return self._line(found)
+
+    def fallback(self) -> PrimalPoint:
+        """Return the model without columns."""
+        return PrimalPoint(np.empty(0), 0.0, np.inf)
+
+    def result(self, done: Result) -> BoostResult:
+        """Return the model of the round to keep, with its bound."""
+        if self.found is None:  # stopped before the first round was over
+            self.found = self.master.solve(MASTER_SHARE)
+            self.stages.add(self.found)
+        kept = self.best if "TR3" in self.rules.termination else len(self.stages) - 1
+        stage, coef = self.stages[kept], np.zeros(len(self.rows))
+        coef[stage.places] = stage.coef
+        bound, u, scanned = self._bound(stage.objective)
+        reason = self.reason or ("TR2" if done.converged else "interrupted" if done.interrupted else "TR4")
+        return BoostResult(
+            self.kernels, self.rows, coef, stage.intercept, stage.level, u, stage.objective, bound,
+            self.problem.gap(stage.objective, bound), scanned, done.trace, self.stages, kept, reason,
+            reason == "TR2" or reason in self.rules.termination,
+        )  # fmt: skip
+
+    def _bound(self, objective: float) -> tuple[float, Array, str | int]:
+        """Return a bound, the prices that prove it, and the columns it holds for: all, or those of the last scan."""
+        found = self.found
+        assert found is not None
+        fresh = self.scan is not None and self.scan[0] is found and self.scan[1].complete
+        enough = self.proof is not None and self.problem.gap(objective, self.proof[0]) <= self.rules.tol
+        if not (fresh or enough) and float(np.count_nonzero(found.u)) * self.pool.n * self.pool.m <= CHEAP:
+            self._prove(self.pricing.bound(found, self.pricing.prove(found)), found.u)
+        if self.proof is not None:
+            return *self.proof, "all"
+        if self.scan is None:
+            return -np.inf, found.u, 0
+        seen, priced = self.scan
+        return self.pricing.bound(seen, priced), seen.u, priced.scanned + len(self.rows)
+
+    def _prove(self, value: float, u: Array) -> None:
+        """Keep the best bound that holds for all columns."""
+        if self.proof is None or value > self.proof[0]:
+            self.proof = value, u
+
+    def _room(self) -> int:
+        return self.pool.room // COPIES - len(self.rows)
+
+    def _enter(self, kernels: Array, rows: Array) -> None:
+        """Make columns and hand them to the master, kernel by kernel."""
+        kernels, rows = kernels[: self._room()], rows[: self._room()]
+        order = np.argsort(kernels, kind="stable")
+        kernels, rows = kernels[order], rows[order]
+        for kernel in np.unique(kernels):
+            some = rows[kernels == kernel]
+            self.master.add(self.pool.columns(int(kernel), some))
+            if self.validation is not None:
+                self.new_columns.append(self.validation.rows.columns(int(kernel), some))
+        self.pricing.enter(kernels, rows)
+        self.kernels, self.rows = np.append(self.kernels, kernels), np.append(self.rows, rows)
+
+    def _judge(self, found: Restricted) -> tuple[float, float]:
+        """Return the errors of a model; TR3 ends the run where the validation error has long not improved."""
+        train = np.nan if self.train_error is None else self.train_error(found.outputs)
+        if self.validation is None:
+            return train, np.nan
+        outputs, filled = np.full(self.validation.rows.n, found.intercept), 0
+        for block in self.new_columns:
+            outputs += block @ found.coef[filled : filled + block.shape[1]]
+            filled += block.shape[1]
+        held_out = self.validation.error(outputs)
+        if held_out < self.best_error:
+            self.best, self.best_error = len(self.stages) - 1, held_out
+        if "TR3" in self.rules.termination and len(self.stages) - 1 - self.best >= self.rules.patience:
+            self.reason = "TR3"
+        return train, held_out
+
+    def _line(self, found: Restricted) -> dict[str, float]:
+        """Return what the trace keeps of a round."""
+        used = np.bincount(self.kernels[np.flatnonzero(found.coef)], minlength=self.pool.m)
+        line = {
+            "train_error": self.errors[0],
+            "validation_error": self.errors[1],
+            "columns": float(len(self.rows)),
+            "scanned": float(self.pool.scored.sum() - self.before[0]),
+            "made": float(self.pool.made.sum() - self.before[1]),
+        }
+        return line | {f"columns_{k}": float(count) for k, count in enumerate(used)}
