@@ -195,7 +195,7 @@ class StreamEpochs(AdaptiveEpochs):
         super().__init__(walk, walk.batch, walk.epoch_passes, walk.refreshes)
         self.eta, self.lengths, self.slope_b = state.eta, state.squares, state.slope_b
 
-    def _intercept(self, seen: Look) -> tuple[float, float, float]:
+    def _intercept(self, seen: Look, eta: float) -> tuple[float, float, float]:
         """Return the gradient of the intercept, which is not at its best in a stream, its step and its shrinking."""
-        _, h, shrinking = super()._intercept(seen)
+        _, h, shrinking = super()._intercept(seen, eta)
         return self.slope_b, h, shrinking

@@ -1,28 +1,38 @@
 """Epochs of `svrg` with measured constants.
 
-- The step of kernel k follows its weight, ``h_k = eta batch beta_k / (bend sum_j beta_j s_j)`` with s_j the mean
-  squared length of a row in block j: all blocks together move as one well-scaled problem.
+- The step of kernel k follows its weight, ``h_k = eta batch beta_k / (curvature sum_j beta_j s_j)`` with s_j the mean
+  squared length of a row in block j and the mean curvature of the losses at the snapshot: all blocks together move as
+  one well-scaled problem.
 - The regulariser is a proximal step, which no small weight can upset.  So the weights may follow w several times
   within an epoch; for p near 1 the alternation between epochs alone would be slow.
 - Rows come in random order without repetition, in small batches.
+- Steps shrink towards the end of an epoch.  Long ones travel far, but leave w shaking in the steep directions, which
+  hardly changes the objective and very much the gap.
 - eta shrinks when an epoch fails to lower the objective (it then is taken back), and grows slowly otherwise.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernelweave.solvers.mkl.svrg_loops import Segment
 from kernelweave.solvers.mkl.walk import Look, block_squares
-from kernelweave.solvers.problems import Array
+from kernelweave.solvers.problems import Array, dot
 
 if TYPE_CHECKING:
     from kernelweave.solvers.mkl.svrg import SVRG
 
-FIRST_STEP, LARGEST_STEP, GROWTH, SHRINK = 0.3, 0.5, 1.15, 0.4
+FIRST_STEP, LARGEST_STEP, GROWTH, SHRINK = 0.35, 0.4, 1.15, 0.6
 """eta at the start, at most, and its change after an epoch that helped or did not."""
+BELOW_FAILURE = 0.75
+"""Share of an eta that failed up to which it may grow again."""
+COOLING = ((0.5, 1.0), (0.7, 0.5), (0.85, 0.25), (1.0, 0.1))
+"""Up to which share of an epoch steps have which share of their length."""
+FLATTEST = 0.25
+"""The curvature that sets the steps is at least this share of the largest one: rows may become steeper."""
 SMALLEST_SHARE = 1e-3
 """Steps follow weights down to this share of the largest: a kernel that nearly left can come back."""
 TABLE = 1 << 21
@@ -45,13 +55,15 @@ class AdaptiveEpochs:
         self.walk, self.design, self.refreshes = walk, walk.design, refreshes
         self.batch = min(batch, self.design.n)
         self.total = max(self.batch, int(passes * self.design.n))
-        self.eta = FIRST_STEP
+        self.eta, self.most = FIRST_STEP, LARGEST_STEP
         self.lengths = self.design.squares()[:, 0]
         self.bend = walk.problem.loss.bend
 
     def run(self, seen: Look) -> tuple[Array, float]:
         """Return the normal vector and the intercept after a walk that starts at a look."""
         walk, parts, done = self.walk, self.design.parts, 0
+        bends = walk.problem.loss.curvature(seen.f, walk.y)
+        self.curvature = max(dot(walk.cost, bends) / walk.scale, FLATTEST * self.bend)
         self.beta = seen.beta if seen.norms.any() else walk.weights(seen.beta * np.sqrt(seen.q))
         here = seen.w, seen.b
         while done < self.total:
@@ -59,7 +71,8 @@ class AdaptiveEpochs:
                 rows = parts[number]
                 size = min(rows.stop - rows.start, self.total - done)
                 order = walk.rng.permutation(rows.stop - rows.start)[:size].astype(np.uint32)
-                here = self._visit(Segment(walk, self.design.part(number), rows, seen, self.batch, here), seen, order)
+                segment = Segment(walk, self.design.part(number), rows, seen, self.batch, here)
+                here = self._visit(segment, seen, order, done)
                 done += size
                 if done >= self.total:
                     break
@@ -70,33 +83,40 @@ class AdaptiveEpochs:
         """Tell whether an epoch helped, and set the next step size; where it was extrapolated, that is to blame."""
         helped = new is not None and new.primal <= old.primal
         if helped:
-            self.eta = min(LARGEST_STEP, GROWTH * self.eta)
+            self.eta = min(self.most, GROWTH * self.eta)
         elif not extrapolated:
-            self.eta *= SHRINK
+            self.eta, self.most = SHRINK * self.eta, BELOW_FAILURE * self.eta
         return helped
 
     def report(self) -> dict[str, float]:
         """Return columns for the trace."""
         return {"eta": self.eta}
 
-    def _visit(self, segment: Segment, seen: Look, order: Array) -> tuple[Array, float]:
-        """Walk over some rows of a part; the weights follow w now and then."""
-        segments = max(1, round(self.refreshes * len(order) / self.total))
-        if not self.design.dense:
-            entries = segment.entries * len(order) / max(1, segment.size)
-            segments = min(segments, max(1, int(entries / (FLUSH_SHARE * self.design.width))))
-            segments = max(segments, -(-len(order) * self.design.m // (self.batch * TABLE)))
-        size = self.batch * max(1, round(len(order) / (segments * self.batch)))
-        for start in range(0, len(order), size):
-            share = np.maximum(self.beta, SMALLEST_SHARE * self.beta.max())
-            h = self.eta * self.batch * share / (self.bend * max(float(share @ self.lengths), TINY))
-            segment.walk(order[start : start + size], h, self.beta, self._intercept(seen))
+    def _visit(self, segment: Segment, seen: Look, order: Array, done: int) -> tuple[Array, float]:
+        """Walk over some rows of a part, after `done` rows of the epoch; the weights follow w now and then."""
+        cuts = self._cuts(segment, len(order), done)
+        for first, last in pairwise(cuts):
+            eta = self.eta * next(share for end, share in COOLING if done + first < end * self.total or end == 1.0)
+            followed = np.maximum(self.beta, SMALLEST_SHARE * self.beta.max())
+            h = eta * self.batch * followed / (self.curvature * max(float(followed @ self.lengths), TINY))
+            segment.walk(order[first:last], h, self.beta, self._intercept(seen, eta))
             self.beta = self.walk.weights(np.sqrt(block_squares(segment.w, self.design.offsets)))
         return segment.w, segment.b
 
-    def _intercept(self, seen: Look) -> tuple[float, float, float]:
+    def _cuts(self, segment: Segment, rows: int, done: int) -> list[int]:
+        """Return where a walk over some rows is cut, at whole batches, for new weights or shorter steps."""
+        pieces = max(1, round(self.refreshes * rows / self.total))
+        if not self.design.dense:
+            entries = segment.entries * rows / max(1, segment.size)
+            pieces = min(pieces, max(1, int(entries / (FLUSH_SHARE * self.design.width))))
+            pieces = max(pieces, -(-rows * self.design.m // (self.batch * TABLE)))
+        wished = [*np.linspace(0, rows, pieces + 1), *(end * self.total - done for end, _ in COOLING)]
+        cuts = {self.batch * round(cut / self.batch) for cut in wished if 0 <= cut < rows}
+        return [*sorted(cut for cut in cuts if cut < rows), rows]
+
+    def _intercept(self, seen: Look, eta: float) -> tuple[float, float, float]:
         """Return the gradient of the intercept at the snapshot, its step and its shrinking."""
-        kind, h = self.walk.problem.intercept, self.eta / self.bend / 4.0
+        kind, h = self.walk.problem.intercept, eta / self.bend / 2.0
         if kind == "none":
             return 0.0, 0.0, 1.0
         if kind == "free":
