@@ -193,7 +193,7 @@ def test_what_cannot_be_saved_says_so(tmp_path):
     path = tmp_path / "model.kw"
     with pytest.raises(NotFittedError, match="KernelClassifier is not fitted yet, so there is nothing to save"):
         save(kw.KernelClassifier(), path)
-    with pytest.raises(TypeError, match="A dict cannot be saved; known models are KernelClassifier"):
+    with pytest.raises(TypeError, match="A dict cannot be saved; known models are CGBoostClassifier"):
         save({}, path)
     with pytest.raises(TypeError, match="A PCA cannot be kept in a model file"):
         save(make_pipeline(PCA(2), kw.KernelClassifier("rbf:1")).fit(TABLE, SIGNS), path)

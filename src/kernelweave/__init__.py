@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from kernelweave import datasets
     from kernelweave.data import Alphabet, Lattices, Sequences, Views
     from kernelweave.estimators import (
+        CGBoostClassifier,
+        CGBoostNovelty,
+        CGBoostRegressor,
         KernelClassifier,
         KernelNovelty,
         KernelRegressor,
@@ -81,6 +84,9 @@ _ROOMS = {
         "per_feature",
     ),
     "estimators": (
+        "CGBoostClassifier",
+        "CGBoostNovelty",
+        "CGBoostRegressor",
         "KernelClassifier",
         "KernelNovelty",
         "KernelRegressor",
@@ -131,6 +137,9 @@ __all__ = [  # noqa: RUF022 - in the order of use: data, kernels, estimators, fi
     "MKLClassifierCV",
     "MKLNovelty",
     "MKLRegressor",
+    "CGBoostClassifier",
+    "CGBoostNovelty",
+    "CGBoostRegressor",
     "load",
     "save",
     "scan",

@@ -25,6 +25,7 @@ from kernelweave.data import Alphabet, Lattices, Sequences, Views
 from kernelweave.data.lattice_build import Table
 from kernelweave.data.rows import IDS, packed_ids, unpacked_ids
 from kernelweave.estimators.base import Certificate
+from kernelweave.estimators.course import Course
 from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.centred import Centred
 from kernelweave.kernels.fourier import Waves
@@ -40,7 +41,7 @@ Node = Any
 OTHERS = (Pipeline, StandardScaler)
 """Estimators of scikit-learn that may stand before one of ours."""
 
-RECORDS: dict[str, type] = {cls.__name__: cls for cls in (Certificate, Plan)}
+RECORDS: dict[str, type] = {cls.__name__: cls for cls in (Certificate, Course, Plan)}
 """Data classes among the fitted attributes, by name."""
 
 PARTS: dict[str, type[Kernel]] = {**KERNELS, **{cls.__name__: cls for cls in (Centred, Landmarks, Waves)}}
@@ -91,6 +92,8 @@ class Writer:
         """Return the node of an array of numbers or of texts."""
         if values.dtype.name in NUMERIC:
             return {"type": "array", "tensor": self.tensor(values)}
+        if values.dtype.names is not None:
+            return {"type": "records", "fields": [[name, self.array(values[name])] for name in values.dtype.names]}
         if values.dtype.kind not in "UOT":
             raise TypeError(f"An array of {values.dtype} cannot be kept in a model file.")
         dtype = {"O": "object", "T": "string"}.get(values.dtype.kind, values.dtype.str)
@@ -220,6 +223,14 @@ class Reader:
         out[:] = [self.value(entry) for entry in node["values"]]
         return out.reshape(node["shape"])
 
+    def records(self, node: Node) -> Array:
+        """Return an array of records."""
+        columns = {name: self.value(part) for name, part in node["fields"]}
+        out = np.empty(len(next(iter(columns.values()))), [(name, column.dtype) for name, column in columns.items()])
+        for name, column in columns.items():
+            out[name] = column
+        return out
+
     def scalar(self, node: Node) -> np.generic:
         """Return a NumPy number or text."""
         dtype = np.dtype(node["dtype"])
@@ -294,6 +305,7 @@ class Reader:
 
 _READERS: dict[str, Callable[[Reader, Node], Any]] = {
     "array": lambda r, n: r.tensors[n["tensor"]],
+    "records": Reader.records,
     "texts": Reader.texts,
     "scalar": Reader.scalar,
     "number_type": Reader.number_type,

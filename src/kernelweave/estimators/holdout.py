@@ -1,0 +1,66 @@
+"""Which rows a boosted model is trained on, and which judge its rounds.
+
+Rows of weight zero are left out altogether: a column of theirs would be a basis function that the data do not have.
+Of a precomputed Gram matrix the columns of left-out rows go with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernelweave.data import Views
+from kernelweave.kernels import Kernel, reference
+
+Array = np.ndarray
+USUAL_FRACTION = 0.2
+"""Share of the rows that judge where TR3 needs some and none were given."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """Rows that judge the rounds: what they are, their targets, their weights."""
+
+    X: Any
+    y: Array
+    weight: Array
+
+
+def draw(strata: Array, rows: Array, fraction: float, rng: np.random.RandomState) -> Array:
+    """Return which of the rows to hold out: a share of each stratum, but never all of one.
+
+    Parameters
+    ----------
+    strata : (n,) class of each training row (all alike where there are none)
+    rows : numbers of the rows to draw from
+    """
+    found = []
+    for label in np.unique(strata[rows]):
+        some = rows[strata[rows] == label]
+        size = min(round(fraction * len(some)), len(some) - 1)
+        found.append(rng.permutation(some)[:size])
+    chosen = np.sort(np.concatenate(found))
+    if len(chosen) == 0:
+        raise ValueError(
+            f"validation_fraction={fraction!r} of {len(rows)} rows is less than one row; raise it or hand validation "
+            "rows to fit."
+        )
+    return chosen
+
+
+def matrices(kernels: Sequence[Kernel], X: Any) -> set[str]:
+    """Return the views of X that are precomputed Gram matrices; the name is empty where all of X is one."""
+    kept = reference(kernels, X, np.zeros(1, np.int64))
+    if isinstance(kept, Views):
+        return {name for name, block in X.items() if block.shape[1:] != kept[name].shape[1:]}
+    return {""} if isinstance(kept, np.ndarray) and kept.ndim == 1 else set()
+
+
+def cut(X: Any, rows: Array | slice, columns: Array, given: set[str]) -> Any:
+    """Return some rows; of Gram matrices (the views `given`) the columns of the training rows `columns` alone."""
+    if isinstance(X, Views):
+        return Views({name: block[rows][:, columns] if name in given else block[rows] for name, block in X.items()})
+    return X[rows][:, columns] if given else X[rows]
