@@ -20,6 +20,8 @@ from kernelweave.kernels.base import Wrapper
 from kernelweave.kernels.compose import Combination
 
 Array = np.ndarray
+ROWS_AT_ONCE = 4096
+"""Rows of a table that are looked at together for values that are not finite."""
 
 
 def as_kernel(kernel: Any, default: Kernel) -> Kernel:
@@ -205,17 +207,24 @@ def _checked_table(estimator: Any, X: Any, **options: Any) -> Any:
     X = validate_data(
         estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, **options
     )
-    bad = ~np.isfinite(X.data if sparse.issparse(X) else X)
-    if bad.any():
-        row, column = _place(X, bad) if sparse.issparse(X) else np.argwhere(bad)[0]
-        raise ValueError(f"X contains NaN or infinity (inf): row {row}, column {column} is {X[row, column]}.")
+    place = _place(X)
+    if place is not None:
+        raise ValueError(f"X contains NaN or infinity (inf): row {place[0]}, column {place[1]} is {X[place]}.")
     return X
 
 
-def _place(X: Any, bad: Array) -> tuple[int, int]:
-    """Return row and column of the first bad stored value of a CSR matrix."""
-    first = int(bad.argmax())
-    return int(np.searchsorted(X.indptr, first, side="right") - 1), int(X.indices[first])
+def _place(X: Any) -> tuple[int, int] | None:
+    """Return row and column of the first stored value that is not finite; a table may be larger than memory."""
+    if sparse.issparse(X):
+        bad = ~np.isfinite(X.data)
+        first = int(bad.argmax()) if bad.any() else -1
+        return None if first < 0 else (int(np.searchsorted(X.indptr, first, side="right") - 1), int(X.indices[first]))
+    for start in range(0, len(X), ROWS_AT_ONCE):
+        bad = ~np.isfinite(X[start : start + ROWS_AT_ONCE])
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            return start + int(row), int(column)
+    return None
 
 
 def _need_rows(n: int) -> None:

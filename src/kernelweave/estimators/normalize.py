@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.base import Array, Kernel, count
+from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.centred import Centred
 from kernelweave.kernels.compose import Cosine, Scaled
-from kernelweave.operators.cross import CrossKernel
+from kernelweave.operators.cross import CrossKernel, spans
+from kernelweave.operators.design_maps import has_features
 
 NORMALIZATIONS = ("trace", "cosine", "variance")
+ROWS_AT_ONCE = 2048
+"""Rows that are prepared together where the diagonal is all that is needed."""
 CONSTANT = 1e-12
 """Share of the mean diagonal below which what centring leaves of a kernel is rounding: it is constant on the rows."""
 
@@ -36,10 +39,11 @@ def normalized(
         return Cosine(kernel)
     if how not in NORMALIZATIONS:
         raise ValueError(f"normalize={how!r} is unknown; choose one of {', '.join(NORMALIZATIONS)} or None.")
-    prepared = kernel.prepare(X)
-    n = count(prepared)
+    by_part = how == "trace" and has_features(kernel)
+    prepared = None if by_part else kernel.prepare(X)
+    diagonal = _diagonal(kernel, X, engine) if by_part else kernel.diagonal(prepared)
+    n = len(diagonal)
     share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
-    diagonal = kernel.diagonal(prepared)
     bad = np.flatnonzero(~np.isfinite(diagonal))
     if len(bad):
         raise ValueError(f"{kernel!r} of row {bad[0]} with itself is not finite; rescale the features of the table.")
@@ -51,6 +55,12 @@ def normalized(
     grand = float(share @ means)
     shifted = Centred(kernel, X, share, grand) if centre else kernel
     return _unit(shifted, size - grand if size - grand > CONSTANT * size else 0.0)
+
+
+def _diagonal(kernel: Kernel, X: Any, engine: Engine) -> Array:
+    """Return the diagonal of a kernel that knows each row by its features, a few rows at a time: X may be mapped."""
+    parts = engine.map(lambda cut: kernel.diagonal(kernel.prepare(X[cut])), spans(X.shape[0], ROWS_AT_ONCE))
+    return np.concatenate(parts)
 
 
 def _unit(kernel: Kernel, size: float) -> Kernel:

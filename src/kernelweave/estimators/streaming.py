@@ -93,23 +93,21 @@ class Streaming(MKLEstimator):
         cost = self._costs(y, weight)
         if not cost.sum() > 0:
             raise ValueError("Every row of the block has a weight of zero: there is nothing to learn from.")
-        begun = hasattr(self, "stream_")
-        operators = self._bind_more(X) if begun else cast(DesignSet, self._bind_all(X, weight))
+        if hasattr(self, "stream_"):
+            operators, kept = self._bind_more(X), self.stream_["outputs"]
+        else:
+            operators, kept = cast(DesignSet, self._bind_all(X, weight)), []
         problems = self._problems(operators, y, cost)
         solver = self._stream_solver(problems[0], params)
-        kept = self.stream_["outputs"] if begun else [None] * len(problems)
-        states = [None if one is None else solver.State(**one) for one in kept]
-        offsets = operators.design.offsets
-        for state in states:
-            if state is not None:
-                state.move(lambda w: moved(w, self.coef_offsets_, offsets))
-        for rows, design in in_memory(operators.design):
-            for i, problem in enumerate(problems):
-                part = replace(
-                    problem, operators=DesignSet(design), targets=problem.targets[:, rows], cost=problem.cost[rows]
-                )
-                with threadpool_limits(1, user_api="blas"):
-                    states[i] = self._stream_solver(part, params).block(part, states[i], total_rows)
+        states = [solver.State(**one) for one in kept] or [None] * len(problems)
+        for state in filter(None, states):
+            state.move(lambda w: moved(w, self.coef_offsets_, operators.design.offsets))
+        with threadpool_limits(1, user_api="blas"):  # the engine's own threads make the features
+            for rows, design in in_memory(operators.design):
+                for i, problem in enumerate(problems):
+                    y, cost = problem.targets[:, rows], problem.cost[rows]
+                    part = replace(problem, operators=DesignSet(design), targets=y, cost=cost)
+                    states[i] = STREAMS[self.solver](**params).block(part, states[i], total_rows)
         self._keep_stream(X, operators, states, solver)
         return self
 
@@ -122,10 +120,8 @@ class Streaming(MKLEstimator):
             raise ValueError(f"solver_params={params!r} do not fit partial_fit with solver={self.solver!r}.") from None
 
     def _bind_more(self, X: Any) -> DesignSet:
-        with threadpool_limits(1, user_api="blas"):  # the engine's own threads make the features
-            operators, self.memory_plan_ = bind_block(
-                maps_of(self), X, self._engine(), self.memory_limit, self.tol
-            )  # fmt: skip
+        with threadpool_limits(1, user_api="blas"):
+            operators, self.memory_plan_ = bind_block(maps_of(self), X, self._engine(), self.memory_limit, self.tol)
         return operators
 
     def _keep_stream(self, X: Any, operators: DesignSet, states: list[Any], solver: Any) -> None:
@@ -184,16 +180,19 @@ class Streaming(MKLEstimator):
         X = new_rows(self, X, self.kernels_)
         y, weight = self._stream_targets(X, y), row_weights(sample_weight, X)
         with threadpool_limits(1, user_api="blas"):
-            operators, _ = bind_block(maps_of(self), X, self._engine(), self.memory_limit, self.tol)
+            keep_certificate(self, self._looks(X, y, self._costs(y, weight)))
+        return float(self.duality_gap_)
+
+    def _looks(self, X: Any, y: Array, cost: Array) -> list[Result]:
+        """Look once at every problem from where the model is."""
+        operators, _ = bind_block(maps_of(self), X, self._engine(), self.memory_limit, self.tol)
         coef = moved(self.coef_, self.coef_offsets_, operators.design.offsets)
         params, results = split_params(self.solver_params)[1], list[Result]()
-        for problem, w, b in zip(self._problems(operators, y, self._costs(y, weight)), coef, self.intercept_):
+        for problem, w, b in zip(self._problems(operators, y, cost), coef, self.intercept_):
             _, solver = choose_mkl_solver(self.solver_, problem, params)
-            primal, dual = look_once(solver, problem, w, float(b))
-            result = Result(primal, dual, Trace(), self.n_iter_, False)
+            result = Result(*look_once(solver, problem, w, float(b)), Trace(), self.n_iter_, False)
             results.append(replace(result, converged=result.gap <= self.tol))
-        keep_certificate(self, results)
-        return float(self.duality_gap_)
+        return results
 
 
 class StreamingClassifier(Streaming):

@@ -11,6 +11,7 @@ import numpy as np
 from kernelweave.data.atomic import PathLike, atomic_path
 from kernelweave.data.views import Views
 from kernelweave.io.dataset import Dataset, check_rows
+from kernelweave.io.npz_map import mapped_arrays
 from kernelweave.io.source import head, open_binary
 
 SUFFIXES = (".npz",)
@@ -19,13 +20,15 @@ ID_NAMES = ("ids", "id", "index")
 SPARSE_KEYS = {"indices", "indptr", "format", "shape", "data"}
 
 
-def read(path: PathLike, label: str | None = "auto") -> Dataset:
+def read(path: PathLike, label: str | None = "auto", mmap: bool = False) -> Dataset:
     """Read `X` as a table, or every array but labels and ids as one view each.
 
     Parameters
     ----------
     path : the file, also one that `scipy.sparse.save_npz` wrote
     label : name of the array of labels; "auto" for y, label, labels or target; None for none
+    mmap : whether tables are mapped from disk, so that they may be larger than memory; of archives that are not
+        compressed (`numpy.savez`, or `write` with ``compress=False``)
 
     Examples
     --------
@@ -35,10 +38,12 @@ def read(path: PathLike, label: str | None = "auto") -> Dataset:
     >>> read(path).X
     Views({'shape': 2 x 2, 'colour': 2 x 3})
     """
-    arrays = _load(path)
+    arrays = mapped_arrays(path) if mmap else _load(path)
     if set(arrays) >= SPARSE_KEYS:
         from scipy import sparse
 
+        if mmap:
+            raise ValueError(f"{path} holds a sparse table, which cannot be mapped; read it with mmap=False.")
         return Dataset(sparse.csr_array(sparse.load_npz(path)), None, None, "npz")
     y = _pop(arrays, LABEL_NAMES) if label == "auto" else None
     if label not in (None, "auto"):
@@ -57,11 +62,12 @@ def read(path: PathLike, label: str | None = "auto") -> Dataset:
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
     X = views["X"] if views.names == ("X",) else views
+    y = np.array(y) if mmap and y is not None else y
     return Dataset(X, y, None if ids is None else ids.astype(np.str_), "npz")
 
 
-def write(path: PathLike, X: Any, y: Any = None, ids: Any = None) -> None:
-    """Write a table or views of tables, compressed."""
+def write(path: PathLike, X: Any, y: Any = None, ids: Any = None, compress: bool = True) -> None:
+    """Write a table or views of tables, compressed unless they are to be mapped from disk."""
     arrays = dict(X.items()) if isinstance(X, Views) else {"X": np.asarray(X)}
     for name, block in arrays.items():
         if not isinstance(block, np.ndarray) or block.dtype == object:
@@ -72,7 +78,7 @@ def write(path: PathLike, X: Any, y: Any = None, ids: Any = None) -> None:
     if twice := sorted(set(arrays) & {*LABEL_NAMES, *ID_NAMES}):
         raise ValueError(f"A view cannot be named {twice[0]!r}: that name is kept for labels or ids.")
     with atomic_path(path) as aside, open(aside, "wb") as file:
-        np.savez_compressed(file, **arrays, **given)  # type: ignore[arg-type]
+        (np.savez_compressed if compress else np.savez)(file, **arrays, **given)  # type: ignore[arg-type]
 
 
 def sniff(start: bytes) -> bool:

@@ -1,0 +1,61 @@
+"""Arrays of a NumPy archive mapped from disk: rows are read when they are used, so a table may exceed the memory.
+
+An archive is a zip file.  An array that is stored in it without compression (by `numpy.savez`, not by
+`savez_compressed`) lies there in one piece: behind the local header of its entry, whose length the header itself tells, and its own header.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from typing import BinaryIO
+
+import numpy as np
+
+from kernelweave.data.atomic import PathLike
+
+Array = np.ndarray
+LOCAL_HEADER = 30
+"""Bytes of a local header before the name and the extra field, whose lengths are its last two numbers of 16 bits."""
+
+
+def mapped_arrays(path: PathLike) -> dict[str, Array]:
+    """Return the arrays of an archive by name, mapped from disk and read-only.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "table.npz")
+    >>> np.savez(path, X=np.eye(3), y=np.arange(3))
+    >>> found = mapped_arrays(path)
+    >>> found["X"][1], type(found["X"]).__name__
+    (memmap([0., 1., 0.]), 'memmap')
+    """
+    try:
+        with zipfile.ZipFile(path) as archive, open(path, "rb") as file:
+            return {info.filename.removesuffix(".npy"): _mapped(path, file, info) for info in archive.infolist()}
+    except (zipfile.BadZipFile, EOFError):
+        raise ValueError(f"{path} cannot be mapped as npz: it is damaged or no plain archive.") from None
+
+
+def _mapped(path: PathLike, file: BinaryIO, info: zipfile.ZipInfo) -> Array:
+    """Return the array of one entry."""
+    name = info.filename.removesuffix(".npy")
+    if info.compress_type != zipfile.ZIP_STORED:
+        raise ValueError(
+            f"{path}: the array {name!r} is compressed, so it cannot be mapped; write it with numpy.savez."
+        )
+    file.seek(info.header_offset)
+    header = file.read(LOCAL_HEADER)
+    lengths = int.from_bytes(header[26:28], "little"), int.from_bytes(header[28:30], "little")
+    file.seek(info.header_offset + LOCAL_HEADER + sum(lengths))
+    try:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, fortran, dtype = read(file)
+    except ValueError:
+        raise ValueError(f"{path} cannot be mapped as npz: its array {name!r} has no header of NumPy.") from None
+    if dtype.hasobject:
+        raise ValueError(f"{path} cannot be mapped as npz: it holds Python objects, which are never loaded.")
+    if 0 in shape:
+        return np.empty(shape, dtype)
+    return np.memmap(path, dtype, "r", file.tell(), shape, "F" if fortran else "C")
