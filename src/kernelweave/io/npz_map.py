@@ -1,7 +1,8 @@
 """Arrays of a NumPy archive mapped from disk: rows are read when they are used, so a table may exceed the memory.
 
 An archive is a zip file.  An array that is stored in it without compression (by `numpy.savez`, not by
-`savez_compressed`) lies there in one piece: behind the local header of its entry, whose length the header itself tells, and its own header.
+`savez_compressed`) lies there in one piece: behind the local header of its entry, whose length the header itself tells,
+and its own header.
 """
 
 from __future__ import annotations
