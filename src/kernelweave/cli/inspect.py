@@ -6,12 +6,13 @@ import math
 import os
 from typing import Annotated, Any, Literal
 
-from kernelweave.cli import explain
+from kernelweave.cli import explain, mixture
 from kernelweave.cli import options as o
 from kernelweave.cli.show import Output, size_of
 
 SHOWN = (
-    "C", "norm", "loss", "epsilon", "nu", "sigma", "solver", "tol", "fit_intercept", "class_weight", "normalize",
+    "C", "norm", "loss", "epsilon", "nu", "sigma", "penalty", "positive", "termination", "solver", "tol",
+    "fit_intercept", "class_weight", "normalize",
 )  # fmt: skip
 """Parameters that tell a person what was asked for."""
 
@@ -84,7 +85,13 @@ def inspect(
     file = f"{model} ({size_of(size)}), model format {header['version']}, written by kernelweave {header['library']}"
     learned: dict[str, Any] = {}
     core = last_step(fitted)
-    if explain.is_positional(core):
+    if mixture.is_mixture(core):
+        if any(given is not None for given in (plot, top, length, target)):
+            raise ValueError(
+                f"{model} gives each kernel its own coefficients of the rows; --top, --length, --class and --plot are "
+                "for models with one weight for each kernel."
+            )
+    elif explain.is_positional(core):
         learned = explain.explained(core, top, length, target)
     elif explain.is_counted(core):
         learned = explain.counted(core, top, length, target)
@@ -130,6 +137,7 @@ def facts(model: Any) -> dict[str, Any]:
         "duality_gap": core.duality_gap_,
         "converged": core.converged_,
         "trained_on": source(core).get("format"),
+        **(mixture.facts(core) if mixture.is_mixture(core) else {}),
     }
 
 
@@ -137,6 +145,8 @@ def _kernel(core: Any) -> Any:
     """Return the kernel, or each of several kernels with its weight (or weights, one for each class)."""
     if hasattr(core, "kernel_"):
         return repr(core.kernel_)
+    if mixture.is_mixture(core):
+        return mixture.kernels(core)
     pairs = zip(core.kernel_names_.tolist(), core.kernel_weights_.T.tolist())
     return [{"name": name, "weight": weight} for name, weight in pairs]
 
@@ -144,6 +154,8 @@ def _kernel(core: Any) -> Any:
 def held_line(values: dict[str, Any]) -> str:
     """Say what the model keeps of its training rows."""
     rows = values["training_rows"]
+    if "columns" in values:
+        return mixture.held_line(values)
     if values["feature_weights"] is not None:
         return f"{values['feature_weights']} weights of features, learned from {rows} rows"
     return f"{values['support_vectors']} of {rows} rows are support vectors"
@@ -154,10 +166,9 @@ def certificate_line(values: dict[str, Any]) -> str:
     gap, tol = max(values["duality_gap"], 0.0), values["parameters"]["tol"]
     if not math.isfinite(gap):
         return f"none: objective {values['objective']:.6g}, stopped before a bound was found"
-    judged = "reached" if values["converged"] else "NOT reached"
-    return (
-        f"{values['objective']:.6g} >= optimum >= {values['dual_objective']:.6g}: gap {gap:.2g} (tol {tol:g} {judged})"
-    )
+    judged = f"(tol {tol:g} {'reached' if values['converged'] else 'NOT reached'})"
+    judged = mixture.judged(values, gap, tol) if "columns" in values else judged
+    return f"{values['objective']:.6g} >= optimum >= {values['dual_objective']:.6g}: gap {gap:.2g} {judged}"
 
 
 def _input(core: Any) -> dict[str, Any]:
@@ -174,8 +185,10 @@ def _input(core: Any) -> dict[str, Any]:
     return {"kind": "table", "columns": core.n_features_in_}
 
 
-def _weights(kernels: list[dict[str, Any]]) -> str:
-    """List the kernels by falling weight."""
+def listed_kernels(kernels: list[dict[str, Any]]) -> str:
+    """List the kernels by falling weight, or by the number of their columns."""
+    if "columns" in kernels[0]:
+        return mixture.columns_line(kernels)
     pairs = [(max(k["weight"]) if isinstance(k["weight"], list) else k["weight"], k["name"]) for k in kernels]
     used = sorted((pair for pair in pairs if pair[0] > 0), reverse=True)
     listed = ", ".join(f"{weight:.3g} {name}" for weight, name in used[:10])
@@ -200,7 +213,7 @@ def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
     params = ", ".join(f"{name}={value!r}" for name, value in found["parameters"].items() if value is not None)
     lines = [
         ("estimator", f"{found['estimator']}({params})"),
-        ("kernel", found["kernel"] if isinstance(found["kernel"], str) else _weights(found["kernel"])),
+        ("kernel", found["kernel"] if isinstance(found["kernel"], str) else listed_kernels(found["kernel"])),
         ("input", what),
         ("training", held_line(found)),
         ("certificate", certificate_line(found)),

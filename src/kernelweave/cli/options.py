@@ -70,6 +70,32 @@ Kernel = Annotated[
         metavar="KERNEL",
     ),
 ]
+Method = Annotated[
+    Literal["kernel", "mkl", "cgboost"] | None,
+    option(
+        LEARN,
+        "kernel: one kernel (default); mkl: several, one weight each (default for several); cgboost: several, the "
+        "cheap ones first, one coefficient for each kernel and row, few of them not zero.",
+        "--model",
+        metavar="NAME",
+    ),
+]
+Penalty = Annotated[
+    Literal["l1", "l2"] | None,
+    option(LEARN, "For cgboost: l1 has few coefficients (default), l2 many small ones.", metavar="NORM"),
+]
+Termination = Annotated[
+    str | None,
+    option(
+        LEARN,
+        "For cgboost: TR1 no row with a loss asks for more, TR2 optimal (default), TR3 held-out rows stop improving, "
+        "TR4 --max-iter rounds; several with commas.",
+        metavar="RULES",
+    ),
+]
+ValidationFraction = Annotated[
+    float | None, option(LEARN, "For cgboost: share of the rows held out to judge the rounds (a fifth with TR3).")
+]
 Norm = Annotated[
     float | None,
     option(
@@ -90,12 +116,15 @@ Loss = Annotated[
     str | None,
     option(
         LEARN,
-        "hinge (default), squared_hinge, smooth_hinge, logistic; to regress: epsilon_insensitive (default), squared.",
+        "hinge (default), squared_hinge, smooth_hinge, logistic; to regress: epsilon_insensitive (default), squared; "
+        "for cgboost also nu_classification and nu_regression.",
         metavar="LOSS",
     ),
 ]
 Epsilon = Annotated[float | None, option(LEARN, "Errors up to this size are free, to regress (default 0.1).")]
-Nu = Annotated[float | None, option(LEARN, "Share of the rows that may lie outside, for novelty (default 0.5).")]
+Nu = Annotated[
+    float | None, option(LEARN, "Share of the rows that may lie outside, for novelty and nu losses (default 0.5).")
+]
 ClassWeight = Annotated[
     Literal["balanced"] | None, option(LEARN, "balanced: rare classes count as much as frequent ones.", metavar="HOW")
 ]

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from kernelweave.io import Dataset
 
 ESTIMATORS = {"classify": "Classifier", "regress": "Regressor", "novelty": "Novelty"}
-"""What follows Kernel (one kernel) or MKL (several, one weight each) in the name of the estimator of a task."""
+METHODS = {"kernel": "Kernel", "mkl": "MKL", "cgboost": "CGBoost"}
+"""The name of an estimator is made of a method and a task."""
 UNEVEN = 100.0
 """Columns whose spreads differ by more than this factor are worth a note."""
 
@@ -22,12 +23,16 @@ def train(
     data: o.Rows,
     out: o.ModelOut,
     kernel: o.Kernel = None,
+    method: o.Method = None,
     norm: o.Norm = None,
     task: o.Task = "classify",
     C: o.Cost = None,
     loss: o.Loss = None,
     epsilon: o.Epsilon = None,
     nu: o.Nu = None,
+    penalty: o.Penalty = None,
+    termination: o.Termination = None,
+    validation_fraction: o.ValidationFraction = None,
     class_weight: o.ClassWeight = None,
     solver: o.Solver = None,
     normalize: o.Normalize = None,
@@ -62,6 +67,7 @@ def train(
       kernelweave train prices.csv --label price --task regress --out prices.kw
       kernelweave train normal.csv --task novelty --nu 0.05 --out normal.kw
       kernelweave train sites.tsv --kernel wd:20 --kernel spectrum:6 --out s.kw
+      kernelweave train t.csv --label y --model cgboost --termination TR3 --out t.kw
       kernelweave train news.jsonl --label topic --kernel ngram:5 --out news.kw
       kernelweave train calls.plf.tsv.gz --kernel ngram:2 --out calls.kw
       kernelweave train calls.fst.txt.gz --labels calls.tsv --out calls.kw
@@ -78,8 +84,10 @@ def train(
     learning = {"C": C, "loss": loss, "epsilon": epsilon, "nu": nu, "class_weight": class_weight}
     learning["solver"] = solver
     effort = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit, "n_jobs": jobs}
-    many = norm is not None or len(kernel or ()) > 1
-    model = _estimator(task, many, {**learning, **effort, "norm": norm})
+    rules = tuple(rule.strip() for rule in termination.split(",")) if termination else None
+    boosting = {"penalty": penalty, "termination": rules, "validation_fraction": validation_fraction}
+    usual = "mkl" if norm is not None or len(kernel or ()) > 1 else "kernel"
+    model = _estimator(task, method or usual, {**learning, **effort, **boosting, "norm": norm})
     common = format, alphabet, unknown, duplicates, label, id, text, labels, negative
     reading = o.Reading(*common, symbols, scale, raw_weights)
     asked = [parse(text) for text in kernel or ()]
@@ -94,17 +102,18 @@ def train(
     _report(whole, model, out, y, task, seconds, warned, say)
 
 
-def _estimator(task: str, many: bool, given: dict[str, Any]) -> Any:
-    """Return the estimator of a task, for one kernel or many, with the parameters that were given."""
+def _estimator(task: str, method: str, given: dict[str, Any]) -> Any:
+    """Return the estimator of a method and a task, with the parameters that were given."""
     import kernelweave.estimators as estimators
 
-    model = getattr(estimators, ("MKL" if many else "Kernel") + ESTIMATORS[task])()
+    model = getattr(estimators, METHODS[method] + ESTIMATORS[task])()
     known = model.get_params()
     for name, value in given.items():
         if value is None:
             continue
         if name not in known:
-            raise ValueError(f"--{name.replace('_', '-')} has no meaning for --task {task}.")
+            with_model = "" if method == "kernel" else f" with --model {method}"
+            raise ValueError(f"--{name.replace('_', '-')} has no meaning for --task {task}{with_model}.")
         model.set_params(**{name: value})
     return model
 
@@ -154,10 +163,12 @@ def _choose_kernel(model: Any, X: Any, asked: list[Any], normalize: str | None, 
     """Set the kernel or kernels and their scaling: those asked for, else what suits the data; say which."""
     from kernelweave.data import Views
     from kernelweave.data.views import Strings
-    from kernelweave.kernels import RBF, Sum
+    from kernelweave.kernels import RBF, Linear, Sum
     from kernelweave.kernels.base import Positional
 
     many = "kernels" in model.get_params(deep=False)
+    if not many and len(asked) > 1:
+        raise ValueError(f"--model kernel learns with one kernel, but --kernel was given {len(asked)} times.")
     if asked:
         kernels, why = asked, "as asked"
     elif isinstance(X, Strings):
@@ -165,6 +176,8 @@ def _choose_kernel(model: Any, X: Any, asked: list[Any], normalize: str | None, 
         kernels = [kernel]
     else:
         kernels, why = [RBF(gamma="scale")], "the usual one for tables; width from the variance of the columns"
+        if "columns_per_round" in model.get_params(deep=False):
+            kernels, why = [Linear(), *kernels], "the usual ones for tables, the cheap one first"
     if isinstance(X, Views):
         kernels = [kernel.on(name) for kernel in kernels for name in X.names]
         kernels, why = (kernels, f"{why}, on each view") if many else ([Sum(kernels)], f"{why}, added over the views")

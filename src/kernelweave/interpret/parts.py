@@ -35,6 +35,11 @@ class Part:
 def last_step(model: Any) -> Any:
     """Return the fitted estimator at the end of a pipeline, or the model itself."""
     core = model[-1] if hasattr(model, "steps") else model
+    if hasattr(core, "columns_"):
+        raise TypeError(
+            f"{type(core).__name__} gives each kernel its own coefficients of the rows; what it has learned is in its "
+            "columns_."
+        )
     check_is_fitted(core, "dual_coef_")
     return core
 

@@ -1,0 +1,49 @@
+"""What `kernelweave train` and `inspect` say of mixtures of kernel columns (--model cgboost)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def is_mixture(core: Any) -> bool:
+    """Return whether a fitted model gives each kernel its own coefficients of the rows."""
+    return hasattr(core, "columns_")
+
+
+def facts(core: Any) -> dict[str, Any]:
+    """Return what there is to know beyond that of other models, as plain data."""
+    return {
+        "support_vectors": len({int(row) for row in core.columns_["example"]}),
+        "columns": len(core.columns_),
+        "scanned": core.scanned_,
+        "stopped_by": core.stopped_by_,
+    }
+
+
+def kernels(core: Any) -> list[dict[str, Any]]:
+    """Return each kernel with the number of its columns (or numbers, one for each class)."""
+    pairs = zip(core.kernel_names_.tolist(), core.n_columns_per_kernel_.T.tolist())
+    return [{"name": name, "columns": columns} for name, columns in pairs]
+
+
+def columns_line(found: list[dict[str, Any]]) -> str:
+    """List the kernels, in their order, with the number of their columns over all classes."""
+    counts = [sum(k["columns"]) if isinstance(k["columns"], list) else k["columns"] for k in found]
+    listed = ", ".join(f"{count} of {k['name']}" for count, k in zip(counts, found) if count)
+    return f"{sum(counts)} columns: {listed}" if listed else "no columns"
+
+
+def held_line(values: dict[str, Any]) -> str:
+    """Say what the model is made of."""
+    rows, kernels = values["training_rows"], len(values["kernel"])
+    return f"{values['columns']} columns, of {values['support_vectors']} of {rows} rows and {kernels} kernels"
+
+
+def judged(values: dict[str, Any], gap: float, tol: float) -> str:
+    """Say what ended the fit, and for which columns the bound holds."""
+    ended = f" NOT reached, ended by {', '.join(sorted(set(values['stopped_by'])))}"
+    if "TR3" in values["parameters"]["termination"]:
+        ended = " NOT reached: the best round on held-out rows is kept"
+    ended = " reached" if gap <= tol else ended
+    scope = "" if values["scanned"] == "all" else f"; the bound is for {values['scanned']} columns looked at"
+    return f"(tol {tol:g}{ended}{scope})"

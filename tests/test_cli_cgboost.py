@@ -1,0 +1,92 @@
+"""Mixtures of kernels from the command line: train, predict, evaluate, inspect."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import kernelweave as kw
+from kernelweave.cli.app import app
+from kernelweave.interpret import top_kmers
+from kernelweave.io import write
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(app, list(map(str, arguments)))
+    assert result.exit_code == code, (result.output, result.exception)
+    return result
+
+
+@pytest.fixture(scope="module", name="table")
+def table_file(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    path = tmp_path_factory.mktemp("data") / "table.csv"
+    for name, kind in ((path, lambda value: "in" if value < 0.7 else "out"), (path.with_name("sizes.csv"), str)):
+        lines = [f"{a:.4f},{b:.4f},{kind(a + b * b)}" for a, b in X]
+        name.write_text("a,b,y\n" + "\n".join(lines) + "\n")
+    return path
+
+
+def test_a_mixture_from_training_to_inspection(table, tmp_path):
+    model, kernels = tmp_path / "m.kw", ("--kernel", "linear", "--kernel", "rbf:1")
+    trained = run("train", table, "--label", "y", "--model", "cgboost", *kernels, "--out", model, "--json", "--C", 10)
+    found = json.loads(trained.stdout)
+    assert (found["estimator"], found["scanned"], found["stopped_by"]) == ("CGBoostClassifier", "all", ["TR2"])
+    assert sum(kernel["columns"] for kernel in found["kernel"]) == found["columns"] < 120
+    predicted = run("predict", model, table, "--label", "y").stdout.splitlines()
+    assert predicted[0].split("\t") == ["id", "decision", "label"]
+    assert len(predicted) == 121
+    assert json.loads(run("evaluate", model, table, "--label", "y", "--json").stdout)["accuracy"]["value"] > 0.9
+    shown = run("inspect", model).stdout
+    assert "columns: " in shown
+    assert "penalty='l1'" in shown
+    assert "rows and 2 kernels" in shown
+    refused = run("inspect", model, "--top", 3, code=1)
+    assert "gives each kernel its own coefficients of the rows" in refused.output
+
+
+def test_rules_of_ending_and_other_tasks(table, tmp_path):
+    asked = ("--model", "cgboost", "--out", tmp_path / "m.kw", "--label", "y")
+    regress = ("train", table.with_name("sizes.csv"), *asked, "--task", "regress")
+    ended = run(*regress, "--termination", "TR4", "--max-iter", 2)
+    assert "NOT reached, ended by TR4" in ended.output
+    assert "Linear(), RBF(gamma='scale')" in ended.output
+    stopped = run(*regress, "--termination", "TR3, TR4", "--max-iter", 2)
+    assert "NOT reached: the best round on held-out rows is kept" in stopped.output
+    found = json.loads(run(*regress, "--penalty", "l2", "--json").stdout)
+    assert found["estimator"] == "CGBoostRegressor"
+    assert found["parameters"]["penalty"] == "l2"
+    held = ("--loss", "nu_classification", "--nu", 0.2, "--validation-fraction", 0.3)
+    run("train", table, *asked, *held)
+    assert np.isfinite(kw.load(tmp_path / "m.kw").trace_["validation_error"]).all()
+    run("train", table, *asked, "--task", "novelty", "--nu", 0.1)
+    assert isinstance(kw.load(tmp_path / "m.kw"), kw.CGBoostNovelty)
+
+
+def test_sequences(tmp_path):
+    X, y = kw.datasets.make_splice(80, random_state=3)
+    write(tmp_path / "sites.tsv", X, y)
+    kernels = ("--kernel", "spectrum:2", "--kernel", "wd:5")
+    run("train", tmp_path / "sites.tsv", "--model", "cgboost", *kernels, "--out", tmp_path / "m.kw")
+    assert "sequences over the dna alphabet" in run("inspect", tmp_path / "m.kw").stdout
+    assert len(run("predict", tmp_path / "m.kw", tmp_path / "sites.tsv").stdout.splitlines()) == 81
+    with pytest.raises(TypeError, match="what it has learned is in its columns_"):
+        top_kmers(kw.load(tmp_path / "m.kw"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--model", "cgboost", "--norm", 2), "--norm has no meaning for --task classify with --model cgboost"),
+        (("--penalty", "l2"), "--penalty has no meaning for --task classify"),
+        (("--model", "cgboost", "--termination", "TR7"), "name one or several of TR1, TR2, TR3, TR4"),
+        (("--model", "kernel", "--kernel", "linear", "--kernel", "rbf"), "but --kernel was given 2 times"),
+    ],
+)
+def test_options_that_do_not_fit(table, tmp_path, arguments, sentence):
+    refused = run("train", table, "--label", "y", "--out", tmp_path / "m.kw", *arguments, code=1)
+    assert sentence in " ".join(refused.output.split())
