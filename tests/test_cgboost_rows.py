@@ -135,6 +135,24 @@ def test_pipelines_and_searches():
     assert cross_val_score(kw.CGBoostRegressor(KERNELS), X, REAL, cv=3).mean() > 0.5
 
 
+def test_a_model_may_need_no_column(tmp_path):
+    fitted = kw.CGBoostClassifier(KERNELS, C=1e-9).fit(X, Y)
+    assert len(fitted.columns_) == len(fitted.support_) == 0
+    kw.save(fitted, tmp_path / "model.kw")
+    for copy in (fitted, kw.load(tmp_path / "model.kw")):
+        np.testing.assert_array_equal(copy.decision_function(NEW), np.full(40, fitted.intercept_[0]))
+        assert len(list(copy.staged_predict(NEW))) == fitted.n_iter_
+
+
+def test_windows_of_long_sequences_can_be_scored():
+    sites, labels = kw.datasets.make_splice(60, random_state=0)
+    fitted = kw.CGBoostClassifier([kw.Spectrum(2), kw.WeightedDegree(4)]).fit(sites, labels)
+    length = sites.shape[1]
+    long = kw.Sequences.from_strings(["".join(sites.to_strings()[:2])], "dna")
+    scores = np.concatenate([windows.scores for windows in kw.scan(fitted, long)])
+    np.testing.assert_allclose(scores[[0, length]], fitted.decision_function(sites[:2]), atol=1e-9)
+
+
 def test_it_says_how_columns_are_held():
     fitted = kw.CGBoostClassifier(KERNELS).fit(X, Y)
     assert len(fitted.memory_plan_) == len(KERNELS)
