@@ -260,3 +260,16 @@ def test_vectors_follow_their_columns():
     w = np.arange(1.0, 6.0)
     assert moved(w, old, new).tolist() == [1, 2, 0, 0, 3, 4, 5, 0]
     assert moved(np.stack([w, -w]), old, new).shape == (2, 8)
+
+
+def test_rows_of_very_different_size_do_not_throw_the_model_off():
+    wild = np.random.default_rng(2)
+    rows = wild.standard_t(2.5, size=(N, 10))
+    y = rows @ wild.normal(size=10) + wild.normal(size=N)
+    made, values = model(cls=kw.MKLRegressor, kernels=[kw.Linear()]), []
+    for start in [*range(0, N, 100)] * 2:
+        made.partial_fit(rows[start : start + 100], y[start : start + 100])
+        made.certify(rows, y)
+        values.append(made.objective_)
+    assert max(values) < 10 * min(values)
+    assert values[-1] <= 1.02 * batch_objective(made, rows, y)

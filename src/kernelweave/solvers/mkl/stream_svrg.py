@@ -12,8 +12,9 @@ be the mean over the rows of this block of the gradients at w, and D what it is 
 The error of g is what D misses: the curvature of a block against that of all rows, along the way that w went.  As the
 way gets shorter it vanishes, so from the second pass on the stream converges to the optimum as SVRG does.
 Steps are shorter than in `svrg` and sweeps over a block more, which noise likes better; but many sweeps would go where
-only this block wants to go.  A pass also gives the objective at its start: when it rises, steps get shorter.
-A walk that the next block finds to be much worse is taken back.
+only this block wants to go.  A walk that does harm on its own rows is tried again with shorter steps; one that the next
+block finds to be much worse is taken back.  A pass also gives the objective at its start: when it rises, steps get
+shorter.
 """
 
 from __future__ import annotations
@@ -28,14 +29,19 @@ from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.mkl.stream import StreamState, check_block
 from kernelweave.solvers.mkl.svrg import SVRG
-from kernelweave.solvers.mkl.svrg_adaptive import GROWTH, SHRINK, AdaptiveEpochs
+from kernelweave.solvers.mkl.svrg_adaptive import FLUSH_SHARE, SMALLEST_SHARE, TABLE, TINY
+from kernelweave.solvers.mkl.svrg_loops import Segment
 from kernelweave.solvers.mkl.walk import Look, Walk, block_squares
 from kernelweave.solvers.problems import Array, dot
 
-LARGEST_STEP, SWEEPS = 0.15, 4.0
-"""eta at the start and at most, and sweeps over a block."""
-WORSE = 0.1
-"""Relative rise of the objective on fresh rows from which on a walk is taken back."""
+LARGEST_STEP, GROWTH, SHRINK, SWEEPS = 0.15, 1.05, 0.4, 4.0
+"""eta at the start and at most, its change after a walk that helped or did not, and sweeps over a block."""
+CAUTION = 4.0
+"""The step of the intercept is so many times shorter than one over the curvature."""
+WORSE, HARMLESS = 0.1, 1e-3
+"""Relative rise of the objective from which on a walk is taken back: on fresh rows, and on those it went over..."""
+TRIES = 3
+"""...where it is tried again with shorter steps."""
 
 
 @dataclass
@@ -158,21 +164,35 @@ class SVRGStream(SVRG):
         )
         state.mean_cost = state.spent / total_rows
         value = self._regularizer(state.start, state.start_b) + state.losses
-        state.eta = min(LARGEST_STEP, GROWTH * state.eta) if value <= state.objective else SHRINK * state.eta
+        if value > state.objective:
+            state.eta *= SHRINK
         state.objective = value
 
     def _walk(self, state: SVRGState, f: Array) -> None:
-        """Run an epoch over the block, whose rows have outputs f; one that overflows is taken back."""
+        """Run an epoch over the block, whose rows have outputs f; one that does harm is tried again."""
         none, offsets, v = np.empty(0), self.design.offsets, -self.scale * state.slope
         norms = np.sqrt(block_squares(state.w, offsets))
         seen = Look(state.w, state.b, f, none, v, norms, block_squares(v, offsets), self.weights(norms), np.nan)
         state.former, state.former_b = state.w, state.b
-        w, b = StreamEpochs(self, state).run(seen)
-        if np.isfinite(w).all() and np.isfinite(b):
-            state.w, state.b = w, float(b)
-            state.beta = self.weights(np.sqrt(block_squares(w, offsets)))
-        else:
+        for _ in range(TRIES):
+            w, b = StreamEpoch(self, state).run(seen)
+            if self._helps(state, f, w, b):
+                state.w, state.b = w, float(b)
+                state.beta = self.weights(np.sqrt(block_squares(w, offsets)))
+                state.eta = min(LARGEST_STEP, GROWTH * state.eta)
+                break
             state.eta *= SHRINK
+
+    def _helps(self, state: SVRGState, f: Array, w: Array, b: float) -> bool:
+        """Tell whether a walk lowered what it follows: the losses of the block with the gradient of all rows."""
+        if not (np.isfinite(w).all() and np.isfinite(b)):
+            return False
+        after, value = self.design.outputs(w) + b, self.problem.loss.value
+        bent = value(after, self.y) - value(f, self.y) - self.problem.loss.derivative(f, self.y) * (after - f)
+        change = dot(self.cost, bent) / float(self.cost.sum()) + dot(state.slope, w - state.w)
+        rise = self.scale * (change + state.slope_b * (b - state.b)) + self._regularizer(w, b)
+        before = self._regularizer(state.w, state.b)
+        return bool(rise - before <= HARMLESS * (before + self.scale * dot(self.weight, value(f, self.y)) / len(f)))
 
     def _slopes(self, f: Array) -> Array:
         return self.cost * self.problem.loss.derivative(f, self.y)
@@ -188,14 +208,47 @@ class SVRGStream(SVRG):
         return self.regularizer(norms, self.weights(norms)) + pull
 
 
-class StreamEpochs(AdaptiveEpochs):
-    """An epoch over a block, with the constants of the stream."""
+class StreamEpoch:
+    """A walk of several sweeps over a block, with the constants of the stream; steps are those of `svrg_adaptive`.
+
+    Parameters
+    ----------
+    walk : the solver, on its block
+    state : where the stream is
+    """
 
     def __init__(self, walk: SVRGStream, state: SVRGState):
-        super().__init__(walk, walk.batch, walk.epoch_passes, walk.refreshes)
-        self.eta, self.lengths, self.slope_b = state.eta, state.squares, state.slope_b
+        self.walk, self.state, self.design = walk, state, walk.design
+        self.batch, self.bend = min(walk.batch, self.design.n), walk.problem.loss.bend
 
-    def _intercept(self, seen: Look, eta: float) -> tuple[float, float, float]:
+    def run(self, seen: Look) -> tuple[Array, float]:
+        """Return the normal vector and the intercept after a walk that starts at a look."""
+        walk, n = self.walk, self.design.n
+        beta = seen.beta if seen.norms.any() else walk.weights(seen.beta * np.sqrt(seen.q))
+        segment, total = Segment(walk, self.design.part(0), slice(0, n), seen, self.batch), int(walk.epoch_passes * n)
+        order = np.concatenate([walk.rng.permutation(n) for _ in range(-(-total // n))])[:total].astype(np.uint32)
+        for rows in self._pieces(order, segment.entries):
+            followed = np.maximum(beta, SMALLEST_SHARE * beta.max())
+            size = self.bend * max(float(followed @ self.state.squares), TINY)
+            segment.walk(rows, self.state.eta * self.batch * followed / size, beta, self._intercept())
+            beta = walk.weights(np.sqrt(block_squares(segment.w, self.design.offsets)))
+        return segment.w, segment.b
+
+    def _pieces(self, order: Array, entries: int) -> list[Array]:
+        """Cut the walk at whole batches, where the weights follow w: not too often on sparse rows, which have to be
+        brought in line, and often enough for their table of powers.
+        """  # fmt: skip
+        pieces, batches = self.walk.refreshes, max(1, len(order) // self.batch)
+        if not self.design.dense:
+            visited = entries * len(order) / self.design.n
+            pieces = min(pieces, max(1, int(visited / (FLUSH_SHARE * self.design.width))))
+            pieces = max(pieces, -(-batches * self.design.m // TABLE))
+        cuts = self.batch * np.unique(np.linspace(0, batches, pieces + 1).astype(int))[1:-1]
+        return [some for some in np.split(order, cuts) if len(some)]
+
+    def _intercept(self) -> tuple[float, float, float]:
         """Return the gradient of the intercept, which is not at its best in a stream, its step and its shrinking."""
-        _, h, shrinking = super()._intercept(seen, eta)
-        return self.slope_b, h, shrinking
+        kind, h = self.walk.problem.intercept, self.state.eta / self.bend / CAUTION
+        if kind == "none":
+            return 0.0, 0.0, 1.0
+        return self.state.slope_b, h, 1.0 / (1.0 + h / self.walk.scale) if kind == "regularized" else 1.0
