@@ -29,7 +29,7 @@ FIRST_STEP, LARGEST_STEP, GROWTH, SHRINK = 0.35, 0.4, 1.15, 0.6
 """eta at the start, at most, and its change after an epoch that helped or did not."""
 BELOW_FAILURE = 0.75
 """Share of an eta that failed up to which it may grow again."""
-COOLING = ((0.5, 1.0), (0.7, 0.5), (0.85, 0.25), (1.0, 0.1))
+COOLING = ((0.85, 1.0), (0.95, 0.3), (1.0, 0.1))
 """Up to which share of an epoch steps have which share of their length."""
 FLATTEST = 0.25
 """The curvature that sets the steps is at least this share of the largest one: rows may become steeper."""
