@@ -13,7 +13,7 @@ equation).  The multiplier of a column's row is its coefficient a_j, that of the
 A generated column is a row here.  It cuts the last prices off and leaves the basis dual feasible, so the dual simplex
 method goes on from it: the same steps as adding a column to the primal programme and going on with the primal simplex
 method, but on a basis of as many rows as there are columns generated, not of one or two rows for each example.  It took
-a third of the time (1,000 rows of covertype, three kernels), for regression still less.
+a third to a half of the time (1,000 rows of covertype, three kernels).
 
 Prices are measured in units of the mean cost and targets in units of the largest, so that the tolerances of HiGHS,
 which are absolute, mean the same for every problem.

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from kernelweave.solvers.boost.master_interior import InteriorMaster
 from kernelweave.solvers.boost.master_lp import LPMaster
-from kernelweave.solvers.boost.master_qp import QPMaster
 from kernelweave.solvers.boost.problem import BoostProblem
 from kernelweave.solvers.boost.restricted import Master
 
+SIMPLEX_UP_TO = 400
+"""Rows up to which the simplex method is the faster for the 1-norm."""
+
 
 def make_master(problem: BoostProblem) -> Master:
-    """Return a master without columns: a linear programme for the 1-norm, a quadratic one for the 2-norm.
+    """Return a master without columns: what is fastest for the problem.
 
     Examples
     --------
@@ -20,4 +23,5 @@ def make_master(problem: BoostProblem) -> Master:
     >>> round(master.solve(1e-8).objective, 6)
     0.5
     """
-    return LPMaster(problem) if problem.penalty == "l1" else QPMaster(problem)
+    simplex = problem.penalty == "l1" and (problem.bounded_norm or problem.n <= SIMPLEX_UP_TO)
+    return LPMaster(problem) if simplex else InteriorMaster(problem)

@@ -28,6 +28,9 @@ Array = np.ndarray
 JITTER, LARGEST_JITTER = 1e-15, 1e-6
 """Share of each diagonal entry added to it where rounding makes a factorisation fail; ten times more each time."""
 
+REFINEMENTS = 1
+"""Times a solution is corrected by its residual: weights d of very different size take digits from the matrix."""
+
 
 @dataclass(frozen=True)
 class Weights:
@@ -80,6 +83,18 @@ def _in_coefficients(features: Array, weights: Weights) -> Callable[[Right], Cha
         matrix[-1, :k], matrix[-1, k:], matrix[-1, -1] = g @ features, g.sum(), d.sum()
     factor = _factorise(matrix)
 
+    def times(change: Array) -> tuple[Array, Array]:
+        """Return the product of the matrix with a change, through the features, and the change of the outputs."""
+        f = features @ change[:k] + (change[k] if weights.free else 0.0)
+        du = D * f + g * (change[-1] if h != 0 else 0.0)
+        out = np.zeros(m)
+        out[:k] = weights.H * change[:k] + features.T @ du
+        if weights.free:
+            out[k] = du.sum()
+        if h != 0:
+            out[-1] = dot(g, f) + d.sum() * change[-1]
+        return out, f
+
     def solve(right: Right) -> Change:
         t = (sign * d * right.q).sum(axis=0)
         side = np.zeros(m)
@@ -89,8 +104,10 @@ def _in_coefficients(features: Array, weights: Weights) -> Callable[[Right], Cha
         if h != 0:
             side[-1] = h * (dot(d.ravel(), right.q.ravel()) - right.lacking)
         change = cho_solve(factor, side, check_finite=False)
+        for _ in range(REFINEMENTS):
+            change += cho_solve(factor, side - times(change)[0], check_finite=False)
         db = float(change[k]) if weights.free else 0.0
-        return Change(change[:k], features @ change[:k] + db, db, float(change[-1]) if h != 0 else 0.0)
+        return Change(change[:k], times(change)[1], db, float(change[-1]) if h != 0 else 0.0)
 
     return solve
 
