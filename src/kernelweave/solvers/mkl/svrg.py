@@ -18,6 +18,7 @@ from kernelweave.solvers.certificate import Ledger, PrimalPoint
 from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.mkl.svrg_adaptive import AdaptiveEpochs
+from kernelweave.solvers.mkl.svrg_loops import Epoch
 from kernelweave.solvers.mkl.svrg_paper import PaperEpochs
 from kernelweave.solvers.mkl.walk import Look, Walk
 from kernelweave.solvers.problems import Array, dot
@@ -91,16 +92,17 @@ class SVRG(Walk):
         """Run one epoch and look at where it led."""
         if self.seen is None:
             self.seen = self.look(self.w, self.b)
-            self.reached = self.seen.w
+            self.reached, self.open = self.seen.w, self.gap(self.seen)
         w, b = self.epochs.run(self.seen)
         self.epoch += 1
         farther = self._momentum(self.seen, w)
         start = w + farther * (w - self.reached) if farther else w
         new = self.look(start, b) if np.isfinite(start).all() and np.isfinite(b) else None
-        if self.epochs.accepts(self.seen, new, bool(farther)) and new is not None:
-            slow = self.epoch > WARM_UP and self.gap(new) > SLOW * self.gap(self.seen)
+        left = np.inf if new is None else self.gap(new)
+        if self.epochs.accepts(Epoch(self.seen, new, self.open, left, bool(farther))) and new is not None:
+            slow = self.epoch > WARM_UP and left > SLOW * self.open
             self.pace = self._next_pace() if slow else 1.0
-            self.seen, self.reached = new, w
+            self.seen, self.reached, self.open = new, w, left
         else:
             self.pace, self.reached = 1.0, self.seen.w
 

@@ -8,7 +8,8 @@
 - Rows come in random order without repetition, in small batches.
 - Steps shrink towards the end of an epoch.  Long ones travel far, but leave w shaking in the steep directions, which
   hardly changes the objective and very much the gap.
-- eta shrinks when an epoch fails to lower the objective (it then is taken back), and grows slowly otherwise.
+- eta shrinks when an epoch fails to lower the objective (it then is taken back) or hardly does, and grows slowly
+  otherwise.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelweave.solvers.mkl.svrg_loops import Segment
+from kernelweave.solvers.mkl.svrg_loops import Epoch, Segment
 from kernelweave.solvers.mkl.walk import Look, block_squares
 from kernelweave.solvers.problems import Array, dot
 
@@ -29,6 +30,11 @@ FIRST_STEP, LARGEST_STEP, GROWTH, SHRINK = 0.35, 0.4, 1.15, 0.6
 """eta at the start, at most, and its change after an epoch that helped or did not."""
 BELOW_FAILURE = 0.75
 """Share of an eta that failed up to which it may grow again."""
+STUCK, SHAKING = 0.7, 0.02
+"""An epoch that leaves more than this share of the gap, and lowers the objective by less than this share of it, has
+steps that are too long."""
+CALM = 0.15
+"""eta at which nothing shakes: what is slow still is badly conditioned."""
 COOLING = ((0.85, 1.0), (0.95, 0.3), (1.0, 0.1))
 """Up to which share of an epoch steps have which share of their length."""
 FLATTEST = 0.25
@@ -79,14 +85,27 @@ class AdaptiveEpochs:
         walk.passes += done / self.design.n
         return here
 
-    def accepts(self, old: Look, new: Look | None, extrapolated: bool = False) -> bool:
-        """Tell whether an epoch helped, and set the next step size; where it was extrapolated, that is to blame."""
-        helped = new is not None and new.primal <= old.primal
-        if helped:
+    def accepts(self, epoch: Epoch) -> bool:
+        """Tell whether an epoch helped, and set the next step size.
+
+        Where it did not and was extrapolated, that is to blame.  Where it hardly lowered the objective, though much of
+        the gap is left, the gap is in steep directions, in which w shakes: steps are too long.
+        """
+        old, new = epoch.old, epoch.new
+        if new is None or new.primal > old.primal:
+            if not epoch.extrapolated:
+                self._shorten()
+            return False
+        if epoch.new_gap > STUCK * epoch.old_gap and old.primal - new.primal < SHAKING * epoch.new_gap * new.primal:
+            self._shorten(CALM)
+        else:
             self.eta = min(self.most, GROWTH * self.eta)
-        elif not extrapolated:
-            self.eta, self.most = SHRINK * self.eta, BELOW_FAILURE * self.eta
-        return helped
+        return True
+
+    def _shorten(self, least: float = 0.0) -> None:
+        """Take shorter steps from now on, unless they are short enough."""
+        if self.eta > least:
+            self.eta, self.most = max(least, SHRINK * self.eta), max(least, BELOW_FAILURE * self.eta)
 
     def report(self) -> dict[str, float]:
         """Return columns for the trace."""

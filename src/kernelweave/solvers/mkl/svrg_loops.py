@@ -15,7 +15,7 @@ so a column is brought up to date when a row needs it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,17 @@ if TYPE_CHECKING:
     from kernelweave.solvers.mkl.svrg import SVRG
 
 TINY = 1e-300
+
+
+class Epoch(NamedTuple):
+    """An epoch that is over: the looks before and after it (None where it overflowed), their gaps, and whether the last
+    one is of a point farther along than the epoch led."""
+
+    old: Look
+    new: Look | None
+    old_gap: float
+    new_gap: float
+    extrapolated: bool
 
 
 class Segment:

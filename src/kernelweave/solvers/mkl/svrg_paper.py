@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelweave.solvers.mkl.svrg_loops import Segment
+from kernelweave.solvers.mkl.svrg_loops import Epoch, Segment
 from kernelweave.solvers.mkl.walk import Look
 from kernelweave.solvers.problems import Array
 
@@ -91,9 +91,9 @@ class PaperEpochs:
         self._count_bound(float(delta.min()))
         return self._walk(seen, beta, h, stops), seen.b
 
-    def accepts(self, old: Look, new: Look | None, extrapolated: bool = False) -> bool:
+    def accepts(self, epoch: Epoch) -> bool:
         """Every epoch counts."""
-        return new is not None
+        return epoch.new is not None
 
     def report(self) -> dict[str, float]:
         """Return columns for the trace: updates of blocks so far, and what the theory allows."""
