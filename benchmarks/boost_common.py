@@ -204,6 +204,23 @@ def verdict(good: bool | None, text: str) -> str:
     return f"{'not measured' if good is None else 'reached' if good else 'MISSED'}: {text}"
 
 
+def tell(lines: Sequence[str], options: argparse.Namespace) -> None:
+    """Print verdicts; a quick run is too small for any."""
+    for line in lines:
+        head, _, text = line.partition(": ")
+        print(f"not measured (quick): {text}" if options.quick and head in ("reached", "MISSED") else line)
+
+
+def plain(*axes: Any) -> None:
+    """Label logarithmic axes with 1, 2 and 5 times powers of ten, as plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    for axis in axes:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
+
+
 def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
     """Return the slope of log(value) over log(size), NaN for fewer than two sizes."""
     return float(np.polyfit(np.log(sizes), np.log(values), 1)[0]) if len(set(sizes)) > 1 else float("nan")

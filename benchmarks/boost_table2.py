@@ -34,6 +34,7 @@ from boost_common import (
     quietly,
     shorter,
     standardized,
+    tell,
     verdict,
 )
 from common import Timing, conditions, show, timed, write_csv, write_picture
@@ -165,7 +166,7 @@ def main() -> None:
     name = file_name("boost_table2", options)
     print(write_csv(name, beside_paper(lines)))
     print(write_picture(name, draw(means)))
-    print("\n".join(judge(means)))
+    tell(judge(means), options)
 
 
 if __name__ == "__main__":
