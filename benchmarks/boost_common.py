@@ -36,6 +36,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 TOL = 1e-4
 """Relative gap of fits that are to be optimal."""
 WARM_UP_ROWS = 120
+EARLY: dict[str, Any] = {}
+"""Parameters of fits that end by TR3, from the options --patience and --early-columns; else the estimator's own."""
 FILES = {"covertype": "covtype_10000_a", "mnist": "mnist_13000_a"}
 
 
@@ -108,7 +110,8 @@ def library(names: str, X: Array) -> list[Kernel]:
 def mixture(kernels: Sequence[Kernel], C: float, penalty: str, rule: Any, limit: float, **params: Any) -> Any:
     """Return a classifier that is not fitted yet; `limit` are seconds, after which a fit ends with its round."""
     usual = {"tol": TOL, "n_jobs": 1, "normalize": None, "callbacks": (time_cap(limit),)}
-    return kw.CGBoostClassifier(list(kernels), C=C, penalty=penalty, termination=rule, **(usual | params))
+    early = EARLY if rule == "TR3" else {}
+    return kw.CGBoostClassifier(list(kernels), C=C, penalty=penalty, termination=rule, **(usual | params | early))
 
 
 def quietly(model: Any, X: Array, y: Array, **more: Any) -> Any:
@@ -191,11 +194,21 @@ def file_name(name: str, options: argparse.Namespace) -> str:
     return f"{name}_quick" if options.quick else name
 
 
+class _Early(argparse.Action):
+    """Keeps an option for all fits by TR3."""
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, value: Any, option: str | None = None) -> None:
+        setattr(namespace, self.dest, value)
+        EARLY["patience" if self.dest == "patience" else "columns_per_round"] = value
+
+
 def arguments(doc: str | None, limit: float = 600.0) -> argparse.ArgumentParser:
     """Return the options that all scripts have."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small sizes, to look at; files are called *_quick")
     parser.add_argument("--limit", type=float, default=limit, help="seconds for each fit")
+    parser.add_argument("--patience", type=int, action=_Early, help="rounds without a better error that end TR3 fits")
+    parser.add_argument("--early-columns", type=int, action=_Early, help="columns that enter in a round of TR3 fits")
     return parser
 
 
