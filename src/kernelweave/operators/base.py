@@ -204,6 +204,9 @@ class DesignMatrix(Protocol):
     def part(self, i: int) -> Any:
         """Return rows: `values` (rows, width), or `starts` (rows + 1,), `columns` and `values` where not dense."""
 
+    def taken(self, rows: Array) -> DesignMatrix:
+        """Return the same columns on some of the rows, in memory."""
+
     def outputs(self, w: Array) -> Array:
         """Return ``X w``, (n,)."""
 

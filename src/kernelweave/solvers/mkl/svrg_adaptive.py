@@ -3,6 +3,8 @@
 - The step of kernel k follows its weight, ``h_k = eta batch beta_k / (curvature sum_j beta_j s_j)`` with s_j the mean
   squared length of a row in block j and the mean curvature of the losses at the snapshot: all blocks together move as
   one well-scaled problem.
+- A batch acts like the full gradient in the steepest direction, where steps must not be too long.  How steep it is, is
+  measured by power steps on a sample of the rows, and bounds eta.
 - The regulariser is a proximal step, which no small weight can upset.  So the weights may follow w several times
   within an epoch; for p near 1 the alternation between epochs alone would be slow.
 - Rows come in random order without repetition, in small batches.
@@ -35,12 +37,16 @@ STUCK, SHAKING = 0.7, 0.02
 steps that are too long."""
 CALM = 0.15
 """eta at which nothing shakes: what is slow still is badly conditioned."""
-COOLING = ((0.85, 1.0), (0.95, 0.3), (1.0, 0.1))
+COOLING = ((0.85, 1.0), (0.93, 0.3), (0.98, 0.1), (1.0, 0.03))
 """Up to which share of an epoch steps have which share of their length."""
 FLATTEST = 0.25
 """The curvature that sets the steps is at least this share of the largest one: rows may become steeper."""
 SMALLEST_SHARE = 1e-3
 """Steps follow weights down to this share of the largest: a kernel that nearly left can come back."""
+SAMPLE, POWER_STEPS = 256, 3
+"""Rows on which the steepest direction is looked for, and steps towards it in each epoch."""
+STEEP = 1.5
+"""A step along the steepest direction is at most this share of the way to the lowest point (2 would be unstable)."""
 TABLE = 1 << 21
 """Entries of the table of powers at most."""
 FLUSH_SHARE = 4.0
@@ -64,13 +70,16 @@ class AdaptiveEpochs:
         self.eta, self.most = FIRST_STEP, LARGEST_STEP
         self.lengths = self.design.squares()[:, 0]
         self.bend = walk.problem.loss.bend
+        self.some = np.sort(walk.rng.permutation(self.design.n)[:SAMPLE])
+        self.sample, self.steepest = self.design.taken(self.some), walk.rng.standard_normal(self.design.width)
 
     def run(self, seen: Look) -> tuple[Array, float]:
         """Return the normal vector and the intercept after a walk that starts at a look."""
         walk, parts, done = self.walk, self.design.parts, 0
+        self.beta = seen.beta if seen.norms.any() else walk.weights(seen.beta * np.sqrt(seen.q))
         bends = walk.problem.loss.curvature(seen.f, walk.y)
         self.curvature = max(dot(walk.cost, bends) / walk.scale, FLATTEST * self.bend)
-        self.beta = seen.beta if seen.norms.any() else walk.weights(seen.beta * np.sqrt(seen.q))
+        eta = min(self.eta, STEEP / (self.batch * self._steepness(walk.weight * bends)))
         here = seen.w, seen.b
         while done < self.total:
             for number in walk.rng.permutation(len(parts)):
@@ -78,7 +87,7 @@ class AdaptiveEpochs:
                 size = min(rows.stop - rows.start, self.total - done)
                 order = walk.rng.permutation(rows.stop - rows.start)[:size].astype(np.uint32)
                 segment = Segment(walk, self.design.part(number), rows, seen, self.batch, here)
-                here = self._visit(segment, seen, order, done)
+                here = self._visit(segment, seen, order, done, eta)
                 done += size
                 if done >= self.total:
                     break
@@ -111,14 +120,30 @@ class AdaptiveEpochs:
         """Return columns for the trace."""
         return {"eta": self.eta}
 
-    def _visit(self, segment: Segment, seen: Look, order: Array, done: int) -> tuple[Array, float]:
+    def _steepness(self, bends: Array) -> float:
+        """Return the largest curvature of the losses, in the metric of the steps, over the curvature they assume."""
+        followed = self._followed()
+        root = np.sqrt(np.repeat(followed, np.diff(self.design.offsets)))
+        size, rows = 0.0, len(self.some)
+        for _ in range(POWER_STEPS):
+            z = self.steepest / max(np.sqrt(dot(self.steepest, self.steepest)), TINY)
+            self.steepest = root * self.sample.correlate(bends[self.some] * self.sample.outputs(root * z)) / rows
+            size = np.sqrt(dot(self.steepest, self.steepest))
+        self.walk.passes += POWER_STEPS * rows / self.design.n
+        return max(size / (self.curvature * max(float(followed @ self.lengths), TINY)), TINY)
+
+    def _followed(self) -> Array:
+        """Return the weights that the steps follow."""
+        return np.maximum(self.beta, SMALLEST_SHARE * self.beta.max())
+
+    def _visit(self, segment: Segment, seen: Look, order: Array, done: int, eta: float) -> tuple[Array, float]:
         """Walk over some rows of a part, after `done` rows of the epoch; the weights follow w now and then."""
         cuts = self._cuts(segment, len(order), done)
         for first, last in pairwise(cuts):
-            eta = self.eta * next(share for end, share in COOLING if done + first < end * self.total or end == 1.0)
-            followed = np.maximum(self.beta, SMALLEST_SHARE * self.beta.max())
-            h = eta * self.batch * followed / (self.curvature * max(float(followed @ self.lengths), TINY))
-            segment.walk(order[first:last], h, self.beta, self._intercept(seen, eta))
+            cool = eta * next(share for end, share in COOLING if done + first < end * self.total or end == 1.0)
+            followed = self._followed()
+            h = cool * self.batch * followed / (self.curvature * max(float(followed @ self.lengths), TINY))
+            segment.walk(order[first:last], h, self.beta, self._intercept(seen, cool))
             self.beta = self.walk.weights(np.sqrt(block_squares(segment.w, self.design.offsets)))
         return segment.w, segment.b
 
