@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "cgboost.md"
+from pages import examples
 
 
 def test_the_examples_run_from_top_to_bottom(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), flags=re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 6
-    names: dict = {}
-    for block in blocks:
-        exec(compile(block, PAGE.name, "exec"), names)
+    names = examples("docs/cgboost.md", 6)
     model, early = names["model"], names["early"]
     assert model.scanned_ == "all"
     assert model.score(names["X_new"], names["y_new"]) > 0.95

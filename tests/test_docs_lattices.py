@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "lattices.md"
+from pages import examples
 
 
 def test_the_examples_run_from_top_to_bottom(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), flags=re.DOTALL | re.MULTILINE)
-    assert len(blocks) >= 7
-    names: dict = {}
-    for block in blocks:
-        exec(compile(block, PAGE.name, "exec"), names)
+    names = examples("docs/lattices.md", 7)
     X, y = names["X"], names["y"]
     assert names["model"].score(X[200:], y[200:]) > names["best"].score(X[200:].one_best(), y[200:])
     assert names["orders"].converged_
