@@ -10,6 +10,7 @@ from kernelweave.engines import Serial, Threads
 from kernelweave.kernels import RBF, Linear, Polynomial, Sigmoid, Spectrum
 from kernelweave.operators.columns_pool import ColumnPool
 from kernelweave.solvers.boost import generation
+from kernelweave.solvers.boost.diverse import spread
 from kernelweave.solvers.boost.generation import generate
 from kernelweave.solvers.boost.problem import BoostProblem
 from kernelweave.solvers.boost.rules import Rules, Validation
@@ -87,6 +88,23 @@ def test_stratified_scores_far_fewer_columns_than_regular_and_ends_with_the_same
             errors[strategy] = found.trace["train_error"][-1]
         assert errors["stratified"] == pytest.approx(errors["regular"], abs=0.005)
     assert scored["stratified"] <= 0.35 * scored["regular"]
+
+
+def test_columns_of_a_round_differ():
+    """Among copies of two good columns, one of each is taken before a copy."""
+    draw = np.random.default_rng(5)
+    base = draw.normal(size=(50, 2))
+    columns = np.hstack([np.repeat(base, 4, axis=1), draw.normal(size=(50, 1))])
+    columns[:, :8] += 1e-3 * draw.normal(size=(50, 8))
+    u = columns[:, 0] + 0.8 * columns[:, 4]
+    u -= u.mean()
+    picked = spread(columns, columns.T @ u, 1.0, 3, balanced=True, positive=False)
+    assert {place // 4 for place in picked[:2]} == {0, 1}
+    assert len(set(picked)) == 3
+    mirrored = spread(-columns, -columns.T @ u, 1.0, 3, balanced=True, positive=False)
+    assert np.array_equal(mirrored, picked)
+    only = spread(np.hstack([columns, -columns]), np.append(columns.T @ u, -columns.T @ u), 1.0, 2, True, positive=True)
+    assert np.array_equal(only, picked[:2])
 
 
 def test_kernels_enter_in_order_of_priority():

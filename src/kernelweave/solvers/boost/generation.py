@@ -120,7 +120,7 @@ class Generation:
     def step(self) -> None:
         """Let columns enter, solve the restricted problem, and look for the next columns."""
         if self.priced is not None and len(self.priced.rows):
-            self._enter(self.priced.kernels, self.priced.rows)
+            self._enter(self.priced)
         self.priced = None
         tight = TIGHTER**self.tightened
         self.pricing.share = SLACK_SHARE * tight
@@ -197,16 +197,14 @@ class Generation:
     def _room(self) -> int:
         return self.pool.room // COPIES - len(self.rows)
 
-    def _enter(self, kernels: Array, rows: Array) -> None:
-        """Make columns and hand them to the master, kernel by kernel."""
-        kernels, rows = kernels[: self._room()], rows[: self._room()]
-        order = np.argsort(kernels, kind="stable")
-        kernels, rows = kernels[order], rows[order]
-        for kernel in np.unique(kernels):
-            some = rows[kernels == kernel]
-            self.master.add(self.pool.columns(int(kernel), some))
-            if self.validation is not None:
-                self.new_columns.append(self.validation.rows.columns(int(kernel), some))
+    def _enter(self, priced: Priced) -> None:
+        """Hand columns to the master, as many as there is room for."""
+        room = self._room()
+        kernels, rows = priced.kernels[:room], priced.rows[:room]
+        self.master.add(priced.columns[:, :room])
+        if self.validation is not None:
+            for kernel in np.unique(kernels):
+                self.new_columns.append(self.validation.rows.columns(int(kernel), rows[kernels == kernel]))
         self.pricing.enter(kernels, rows)
         self.kernels, self.rows = np.append(self.kernels, kernels), np.append(self.rows, rows)
 

@@ -31,6 +31,7 @@ from typing import Protocol
 
 import numpy as np
 
+from kernelweave.solvers.boost.diverse import spread
 from kernelweave.solvers.boost.problem import Array, BoostProblem
 from kernelweave.solvers.boost.restricted import Restricted
 
@@ -44,6 +45,8 @@ FEW, FEW_PER_ENTRY = 64, 1
 """Error points looked at in a round: at least so many, and so many for each column that may enter."""
 KEPT, KEPT_PER_ENTRY = 32, 3
 """Violators of a kernel that are looked at again: at least so many, and so many for each column that may enter."""
+CHOICE, MOST_VALUES = 3, 2e7
+"""Columns to choose from, for each that may enter, and the numbers that they may take."""
 DROP = 0.5
 """The level falls to this share of the largest violation met."""
 STRATEGIES = ("stratified", "regular")
@@ -71,7 +74,8 @@ class Priced:
 
     Parameters
     ----------
-    kernels, rows : (k,) the columns that should enter, best first
+    kernels, rows : (k,) the columns that should enter, kernel after kernel
+    columns : (n, k) their values
     stage : "errors" where columns of error points were looked at, "all" for all rows
     measure : the problem's measure of the scores of `scanned` columns outside the restricted problem
     inside : the measure of those inside that were scanned on the way
@@ -81,6 +85,7 @@ class Priced:
 
     kernels: Array
     rows: Array
+    columns: Array
     stage: str
     measure: float
     scanned: int
@@ -152,7 +157,7 @@ class Pricing:
         """Scan every column, for a bound and not for columns to enter."""
         look = Look(self, found, 0)
         look.at(self.order, np.arange(self.pool.n))
-        return look.priced(_nothing(), "all", True)
+        return look.priced(look.nothing(), "all", True)
 
     def bound(self, found: Restricted, priced: Priced) -> float:
         """Return the lower bound that a scan proves for the columns it has seen and for those in use.
@@ -178,29 +183,31 @@ class Pricing:
         return float(np.sqrt(2.0 * share * abs(found.objective) / outside))
 
     def _by_priority(self, found: Restricted, most: int, rows: list[Array], stage: str) -> Priced:
-        """Look at some rows of each kernel until one has columns to enter; where none has, the level falls."""
+        """Look at some rows of each kernel until there are enough columns to enter; where none is, the level falls."""
         look, slack = Look(self, found, most), self.slack(found)
         order = self.order if stage == "errors" else self.order[self.turn :] + self.order[: self.turn]
-        for place, kernel in enumerate(order):
+        chosen: list[int] = []
+        for kernel in order:
             look.at([kernel], rows[kernel])
             if self.level == np.inf and look.largest > slack:
                 self.level = DROP * look.largest
-            picked = look.best([kernel], max(self.level, slack), slack)
-            if len(picked[0]):
-                if stage == "all":
-                    self.turn, self.level = self.order.index(kernel), DROP * look.largest
-                return look.priced(picked, stage, stage == "all" and place == len(order) - 1)
-        if look.largest <= slack:
-            return look.priced(_nothing(), stage, stage == "all")
-        self.level = DROP * look.largest
-        groups = (look.best([kernel], max(self.level, slack), slack) for kernel in self.order)
-        return look.priced(next(picked for picked in groups if len(picked[0])), stage, stage == "all")
+            if look.worst(kernel) > max(self.level, slack):
+                chosen.append(kernel)
+                if look.violators(chosen, slack) >= most:
+                    break
+        every = len(look.violations) == len(order)
+        if not chosen and look.largest > slack:
+            self.level = DROP * look.largest
+            chosen = [next(kernel for kernel in self.order if look.worst(kernel) > max(self.level, slack))]
+        elif stage == "all" and chosen:
+            self.turn, self.level = self.order.index(chosen[0]), DROP * look.largest
+        return look.priced(look.pick(chosen, slack), stage, stage == "all" and every)
 
     def _together(self, found: Restricted, most: int, rows: list[Array], stage: str) -> Priced:
         """Look at some rows of all kernels at once; the worst violators enter, whatever their kernel."""
         look, slack = Look(self, found, most), self.slack(found)
         look.at(self.order, rows[0])
-        return look.priced(look.best(self.order, slack, slack), stage, True)
+        return look.priced(look.pick(self.order, slack), stage, True)
 
     def _draw(self, rows: Array, size: int) -> Array:
         """Return at most so many of the rows, drawn at random, in order."""
@@ -230,26 +237,69 @@ class Look:
         for kernel, line in zip(kernels, violation):
             self.violations[kernel] = rows, line
 
-    def best(self, kernels: list[int], level: float, slack: float) -> tuple[Array, Array]:
-        """Return kernels and rows of the largest violations where one passes the level; keep the next ones in mind."""
-        size, violation = len(self.violations[kernels[0]][0]), np.concatenate([self.violations[k][1] for k in kernels])
-        if not violation.max(initial=-np.inf) > level:
-            return _nothing()
-        places = np.flatnonzero(violation > slack)
-        wanted = self.most + max(KEPT, KEPT_PER_ENTRY * self.most)
-        if len(places) > wanted:
-            places = places[np.argpartition(-violation[places], wanted)[:wanted]]
-        places = places[np.lexsort((places, -violation[places]))]
-        numbers, rows = np.array(kernels)[places // max(1, size)], self.violations[kernels[0]][0][places % max(1, size)]
-        for k in kernels:
-            self.pricing.again[k] = rows[self.most :][numbers[self.most :] == k]
-        return numbers[: self.most], rows[: self.most]
+    def worst(self, kernel: int) -> float:
+        """Return the largest violation of a kernel."""
+        return float(self.violations[kernel][1].max(initial=-np.inf))
 
-    def priced(self, picked: tuple[Array, Array], stage: str, settled: bool) -> Priced:
+    def violators(self, kernels: list[int], slack: float) -> int:
+        """Return how many columns of some kernels should enter."""
+        return sum(int(np.count_nonzero(self.violations[k][1] > slack)) for k in kernels)
+
+    def pick(self, kernels: list[int], slack: float) -> tuple[Array, Array, Array]:
+        """Return kernels, rows and columns that violate the dual most and in different ways; keep others in mind."""
+        if self.most == 0 or not kernels:
+            return self.nothing()
+        size = self._candidates(len(kernels))
+        lines = {k: _largest(self.violations[k][1], slack, size) for k in sorted(kernels)}
+        numbers = np.repeat(list(lines), [len(places) for places in lines.values()])
+        rows = np.concatenate([self.violations[k][0][places] for k, places in lines.items()])
+        violation = np.concatenate([self.violations[k][1][places] for k, places in lines.items()])
+        picked = self._chosen(numbers, rows, violation) if len(rows) else self.nothing()
+        self._keep(slack, *picked[:2])
+        return picked
+
+    def _keep(self, slack: float, numbers: Array, rows: Array) -> None:
+        """Keep in mind the worst violators that do not enter now."""
+        size = max(KEPT, KEPT_PER_ENTRY * self.most)
+        for k, (some, line) in self.violations.items():
+            entered = rows[numbers == k]
+            worst = some[_largest(line, slack, size + len(entered))]
+            self.pricing.again[k] = worst[~np.isin(worst, entered)][:size]
+
+    def nothing(self) -> tuple[Array, Array, Array]:
+        """Return no columns."""
+        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty((self.pricing.pool.n, 0))
+
+    def _candidates(self, kernels: int) -> int:
+        """Return how many columns of each kernel to choose from."""
+        if self.most == 1 or self.pricing.problem.penalty == "l2":
+            return self.most
+        share = min(CHOICE * self.most, int(MOST_VALUES / self.pricing.pool.n)) // kernels
+        return max(self.most // min(kernels, 2), share, 1)
+
+    def _chosen(self, numbers: Array, rows: Array, violation: Array) -> tuple[Array, Array, Array]:
+        """Return the columns to enter out of candidates."""
+        pool, problem = self.pricing.pool, self.pricing.problem
+        if self.most == 1 or problem.penalty == "l2":
+            best = np.lexsort((rows, numbers, -violation))[: self.most]
+            best = best[np.argsort(numbers[best], kind="stable")]
+            numbers, rows = numbers[best], rows[best]
+        columns = np.hstack([pool.columns(int(k), rows[numbers == k]) for k in np.unique(numbers)])
+        if len(rows) > self.most:
+            scores = columns.T @ self.found.u
+            best = np.sort(spread(columns, scores, self.found.threshold, self.most, problem.free, problem.positive))
+            numbers, rows, columns = numbers[best], rows[best], columns[:, best]
+        return numbers, rows, columns
+
+    def priced(self, picked: tuple[Array, Array, Array], stage: str, settled: bool) -> Priced:
         """Return what a round has found."""
         complete = settled and self.whole
         return Priced(*picked, stage, self.measure, self.scanned, self.inside, settled, complete)
 
 
-def _nothing() -> tuple[Array, Array]:
-    return np.empty(0, np.int64), np.empty(0, np.int64)
+def _largest(values: Array, least: float, most: int) -> Array:
+    """Return the places of the largest values above a limit, at most so many, the largest first."""
+    places = np.flatnonzero(values > least)
+    if len(places) > most:
+        places = places[np.argpartition(-values[places], most)[:most]]
+    return places[np.lexsort((places, -values[places]))]

@@ -18,9 +18,11 @@ from kernelweave.solvers.boost.pricing import STRATEGIES
 from kernelweave.solvers.boost.problem import Array, BoostProblem
 
 TERMINATIONS = ("TR1", "TR2", "TR3", "TR4")
-GROWTH = {"l1": 0.1, "l2": 0.5}
-FIRST = {"l1": 5, "l2": 20}
-"""Columns that enter in a round: this share of those in use, and at least so many."""
+GROWTH, FIRST = {"l1": 0.2, "l2": 2.0}, {"l1": 10, "l2": 32}
+"""Columns that enter in a round: this share of those in use, and at least so many.  The optimum of the 2-norm uses
+nearly all columns, so that small steps would be wasted."""
+FINE_GROWTH, FINE_FIRST = {"l1": 0.1, "l2": 0.5}, {"l1": 5, "l2": 20}
+"""The same under TR3, where the rounds are models to choose from."""
 ALL_UP_TO, DRAWN = 4e9, 1024
 """Kernel values up to which a round may look at all rows, and the rows drawn beyond that."""
 
@@ -96,5 +98,6 @@ class Rules:
     def most(self, problem: BoostProblem, used: int) -> int:
         """Return how many columns may enter in a round."""
         if self.columns_per_round == "auto":
-            return max(FIRST[problem.penalty], int(GROWTH[problem.penalty] * used))
+            first, growth = (FINE_FIRST, FINE_GROWTH) if "TR3" in self.termination else (FIRST, GROWTH)
+            return max(first[problem.penalty], int(growth[problem.penalty] * used))
         return int(self.columns_per_round)
