@@ -71,7 +71,7 @@ def test_model_and_bound_can_be_recomputed_from_what_comes_back(case):
 
 
 def test_stratified_scores_far_fewer_columns_than_regular_and_ends_with_the_same_error():
-    """Several draws together: single short runs lie between an eighth and a quarter."""
+    """One column per round, as the two strategies are usually compared; several draws together."""
     scored = {"stratified": 0, "regular": 0}
     for seed in range(4):
         draw = np.random.default_rng(seed)
@@ -87,7 +87,7 @@ def test_stratified_scores_far_fewer_columns_than_regular_and_ends_with_the_same
             scored[strategy] += int(pool.scored.sum())
             errors[strategy] = found.trace["train_error"][-1]
         assert errors["stratified"] == pytest.approx(errors["regular"], abs=0.005)
-    assert scored["stratified"] <= 0.35 * scored["regular"]
+    assert scored["stratified"] <= 0.2 * scored["regular"]
 
 
 def test_columns_of_a_round_differ():
@@ -183,10 +183,11 @@ def test_drawn_candidates_certify_what_was_drawn(monkeypatch, strategy):
     assert verified.scanned == "all"  # small enough to be looked at in full
     assert verified.objective == pytest.approx(full_optimum(problem, GRAMS), rel=1e-5)
     monkeypatch.setattr(generation, "CHEAP", 0.0)
-    found = generate(problem, pool_of(), Rules(candidates=10, tol=1e-6, strategy=strategy))
+    found = generate(problem, pool_of(), Rules(candidates=3, tol=1e-6, strategy=strategy))
+    looks = 4 if strategy == "stratified" else 1  # error points, others, likely ones, and then all rows
     assert found.reason == "TR2"
     assert isinstance(found.scanned, int)
-    assert len(found.rows) <= found.scanned <= len(found.rows) + 3 * 10
+    assert len(found.rows) <= found.scanned <= len(found.rows) + 3 * 3 * looks
     assert found.gap <= 1e-6
 
 
