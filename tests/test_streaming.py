@@ -273,3 +273,17 @@ def test_rows_of_very_different_size_do_not_throw_the_model_off():
         values.append(made.objective_)
     assert max(values) < 10 * min(values)
     assert values[-1] <= 1.02 * batch_objective(made, rows, y)
+
+
+def test_targets_far_from_zero_are_no_obstacle():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 4))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=1000) + 1e4
+    model = kw.MKLRegressor(
+        [kw.Fourier(kw.RBF(width=4.0), 20), kw.Linear()], loss="squared", norm=2.0, solver="svrg",
+        solver_params={"total_rows": 1000},
+    )  # fmt: skip
+    for _ in range(3):
+        for block in np.array_split(rng.permutation(1000), 5):
+            model.partial_fit(X[block], y[block])
+    assert model.score(X, y) > 0.6

@@ -127,7 +127,8 @@ def facts(model: Any) -> dict[str, Any]:
         "parameters": params,
         "classes": core.classes_.tolist() if hasattr(core, "classes_") else None,
         "input": _input(core),
-        "training_rows": core.certificate_.alpha.shape[-1],
+        "training_rows": getattr(core, "rows_seen_", core.certificate_.alpha.shape[-1]),
+        "streamed": hasattr(core, "rows_seen_"),
         "support_vectors": len(core.support_),
         "feature_weights": core.coef_.shape[1] if hasattr(core, "coef_") else None,
         "intercept": core.intercept_.tolist(),
@@ -164,6 +165,8 @@ def held_line(values: dict[str, Any]) -> str:
 def certificate_line(values: dict[str, Any]) -> str:
     """Say how good the objective provably is."""
     gap, tol = max(values["duality_gap"], 0.0), values["parameters"]["tol"]
+    if not math.isfinite(gap) and values.get("streamed"):
+        return "none yet: the rows came in blocks; certify(X, y) of the model computes the gap on all of them"
     if not math.isfinite(gap):
         return f"none: objective {values['objective']:.6g}, stopped before a bound was found"
     judged = f"(tol {tol:g} {'reached' if values['converged'] else 'NOT reached'})"

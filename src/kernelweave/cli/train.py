@@ -86,7 +86,7 @@ def train(
     effort = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit, "n_jobs": jobs}
     rules = tuple(rule.strip() for rule in termination.split(",")) if termination else None
     boosting = {"penalty": penalty, "termination": rules, "validation_fraction": validation_fraction}
-    usual = "mkl" if norm is not None or len(kernel or ()) > 1 else "kernel"
+    usual = "mkl" if norm is not None or len(kernel or ()) > 1 or for_many(solver) else "kernel"
     model = _estimator(task, method or usual, {**learning, **effort, **boosting, "norm": norm})
     common = format, alphabet, unknown, duplicates, label, id, text, labels, negative
     reading = o.Reading(*common, symbols, scale, raw_weights)
@@ -100,6 +100,14 @@ def train(
     seconds, warned = _fit(whole, model, rows.X, y, say)
     _remember(model, rows, reading)
     _report(whole, model, out, y, task, seconds, warned, say)
+
+
+def for_many(solver: str | None) -> bool:
+    """Return whether a solver learns the weights of kernels, be it of one."""
+    from kernelweave.solvers.mkl import MKL_SOLVERS
+    from kernelweave.solvers.svm import SVM_SOLVERS
+
+    return solver in MKL_SOLVERS and solver not in SVM_SOLVERS
 
 
 def _estimator(task: str, method: str, given: dict[str, Any]) -> Any:

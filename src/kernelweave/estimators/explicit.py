@@ -34,6 +34,8 @@ SHARE_OF_MEMORY = 0.5
 
 def split_params(params: dict[str, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what `solver_params` say about features, with defaults, and what is left for the solver."""
+    if params is not None and not isinstance(params, dict):
+        raise ValueError(f"solver_params={params!r} must be a dict of names and values.")
     given = dict(params or {})
     features = {name: given.pop(name, default) for name, default in FEATURE_PARAMS.items()}
     return features, {name: value for name, value in given.items() if name not in STREAM_PARAMS}

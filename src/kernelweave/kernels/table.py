@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from kernelweave._numba import jit
-from kernelweave.data.views import Strings
+from kernelweave.data.views import Strings, Views
 from kernelweave.kernels.base import Array, Kernel
 
 TILE = 512
@@ -50,6 +50,11 @@ def _as_numbers(X: Any) -> Array:
         raise TypeError(
             f"A vector kernel compares rows of numbers, but got {type(X).__name__}; use a kernel for strings, such as "
             "kw.NGram(2, cumulative=True)."
+        )
+    if isinstance(X, Views):
+        raise TypeError(
+            f"A vector kernel compares rows of one table, but got the views {', '.join(map(repr, X.names))}; say which "
+            f"one a kernel looks at, such as kw.RBF().on({X.names[0]!r})."
         )
     try:
         values = np.asarray(X)

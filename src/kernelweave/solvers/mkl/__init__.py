@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,4 +90,5 @@ def choose_mkl_solver(name: str, problem: MKLProblem, params: dict[str, Any] | N
     try:
         return name, entry.make(**(params or {}))
     except TypeError:
-        raise ValueError(f"solver_params={params!r} do not fit solver={name!r}.") from None
+        known = ", ".join(inspect.signature(entry.make).parameters) or "no parameters"
+        raise ValueError(f"solver_params={params!r} do not fit solver={name!r}, which takes {known}.") from None

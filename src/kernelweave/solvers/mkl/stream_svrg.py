@@ -31,7 +31,7 @@ from kernelweave.solvers.mkl.stream import StreamState, check_block
 from kernelweave.solvers.mkl.svrg import SVRG
 from kernelweave.solvers.mkl.svrg_adaptive import FLUSH_SHARE, SMALLEST_SHARE, TABLE, TINY
 from kernelweave.solvers.mkl.svrg_loops import Segment
-from kernelweave.solvers.mkl.walk import Look, Walk, block_squares
+from kernelweave.solvers.mkl.walk import Look, Walk, best_intercept, block_squares
 from kernelweave.solvers.problems import Array, dot
 
 LARGEST_STEP, GROWTH, SHRINK, SWEEPS = 0.15, 1.05, 0.4, 4.0
@@ -106,7 +106,9 @@ class SVRGStream(SVRG):
         Walk.init(self, problem, None, Stop())
         n, (self.code, self.shape) = self.design.n, slope_code(problem.loss)
         check_block(n, total_rows)
-        state = state or SVRGState.at_zero(self.design.width, problem.ball.uniform(self.design.m))
+        if state is None:
+            state = SVRGState.at_zero(self.design.width, problem.ball.uniform(self.design.m))
+            state.b = state.former_b = state.start_b = best_intercept(problem, np.zeros(n), 0.0)
         self.rng = np.random.default_rng([self.random_state, state.blocks])
         share = state.count(self.cost, self.design.squares()[:, 0], total_rows)
         self.scale, self.weight = state.mean_cost * (total_rows or state.rows + n), self.cost / state.mean_cost
