@@ -8,9 +8,7 @@
     returns   the model, a bound with the columns it holds for, the course of the errors and of the coefficients
 
 A run that ends before TR2 has scanned some columns only.  Its bound is proven by one more scan of all columns where
-that takes no more than `CHEAP` kernel values, else by the columns of the last round; `scanned` says which.  A run that
-the validation error has ended (TR3) does without: its model is not meant to be the optimum, and the scan would take a
-good part of the time.
+that takes no more than `CHEAP` kernel values, else by the columns of the last round; `scanned` says which.
 """
 
 from __future__ import annotations
@@ -36,8 +34,6 @@ COPIES, FEWEST = 3, 32
 """Columns of n numbers that a master takes for each column, and columns that must fit for a run to begin."""
 MASTER_SHARE, MASTER_TOL = 0.1, 1e-9
 """The restricted problem is solved to this share of the tolerance, but no closer than this."""
-EARLY_TOL = 1e-4
-"""Under TR3 a restricted problem need not be solved more closely than this: its model is one to choose from."""
 TIGHTER, TIGHTENINGS = 0.1, 4
 """By how much slack and master tolerance shrink where nothing enters and the gap is open still, and how often."""
 
@@ -128,8 +124,7 @@ class Generation:
         self.priced = None
         tight = TIGHTER**self.tightened
         self.pricing.share = SLACK_SHARE * tight
-        closely = max(MASTER_SHARE * self.rules.tol, EARLY_TOL if "TR3" in self.rules.termination else 0.0)
-        self.found = self.master.solve(max(MASTER_TOL, tight * closely))
+        self.found = self.master.solve(max(MASTER_TOL, MASTER_SHARE * tight * self.rules.tol))
         self.stages.add(self.found)
         self.before = self.pool.scored.sum(), self.pool.made.sum()
         self.errors = self._judge(self.found)
@@ -185,8 +180,7 @@ class Generation:
         assert found is not None
         fresh = self.scan is not None and self.scan[0] is found and self.scan[1].complete
         enough = self.proof is not None and self.problem.gap(objective, self.proof[0]) <= self.rules.tol
-        cheap = float(np.count_nonzero(found.u)) * self.pool.n * self.pool.m <= CHEAP
-        if cheap and not (fresh or enough or self.reason == "TR3"):
+        if not (fresh or enough) and float(np.count_nonzero(found.u)) * self.pool.n * self.pool.m <= CHEAP:
             self._prove(self.pricing.bound(found, self.pricing.prove(found)), found.u)
         if self.proof is not None:
             return *self.proof, "all"
