@@ -37,11 +37,11 @@ def top_features(model: Any, n: int = 20, *, target: Any = None) -> list[Feature
     Examples
     --------
     >>> import kernelweave as kw
-    >>> X = kw.Sequences.from_strings(["ACCA", "TCCT", "AGGA", "TGGT"] * 3, alphabet="dna")
-    >>> model = kw.MKLClassifier([kw.Spectrum(2), kw.Spectrum(1)], loss="logistic", norm=2.0, solver="svrg")
-    >>> best = top_features(model.fit(X, [0, 0, 1, 1] * 3), 2)
-    >>> sorted(one.feature for one in best)
-    ['C', 'G']
+    >>> X = kw.Sequences.from_strings(["TAGGAT", "ATGGTA", "TAGAGT", "ATGTGA"] * 3, alphabet="dna")
+    >>> model = kw.MKLClassifier([kw.Spectrum(2)], loss="logistic", norm=2.0, solver="svrg")
+    >>> best = top_features(model.fit(X, [1, 1, 0, 0] * 3), 1)[0]
+    >>> best.feature, best.weight > 0, best.kernel
+    ('GG', True, 'Spectrum(2)')
     """
     core = last_step(model)
     if not hasattr(core, "coef_"):
@@ -60,7 +60,7 @@ def top_features(model: Any, n: int = 20, *, target: Any = None) -> list[Feature
     for k in np.unique(owner):
         columns = best[owner == k]
         names |= dict(zip(columns.tolist(), _names(core, int(k), columns - core.coef_offsets_[k])))
-    return [FeatureWeight(names[j], float(w[j]), core.kernel_names_[k]) for j, k in zip(best.tolist(), owner)]
+    return [FeatureWeight(names[j], float(w[j]), str(core.kernel_names_[k])) for j, k in zip(best.tolist(), owner)]
 
 
 def _names(core: Any, k: int, columns: Array) -> list[Any]:
