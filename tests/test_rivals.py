@@ -18,8 +18,9 @@ from kernelweave.solvers.mkl import MKL_SOLVERS, choose_mkl_solver
 from kernelweave.solvers.mkl import subgradient_loops as loops
 from kernelweave.solvers.mkl.obscure import Obscure
 from kernelweave.solvers.mkl.problem import MKLProblem
-from kernelweave.solvers.mkl.subgradient import FEWEST_ROWS, kinked_intercept
+from kernelweave.solvers.mkl.subgradient import FEWEST_ROWS
 from kernelweave.solvers.mkl.ufo import UFO
+from kernelweave.solvers.mkl.walk import intercept_at
 from oracles import subgradient as plain
 
 N, SEED = 60, 3
@@ -87,7 +88,7 @@ def test_ufo_is_its_plain_twin(kind, loss, p, elastic, intercept):
     scale = np.abs(path[-1]).max()
     assert scale > 0
     assert np.allclose(ours.last(), path[-1], rtol=1e-9, atol=1e-9 * scale)
-    assert np.allclose(ours.slopes, slopes, rtol=1e-9, atol=1e-9)
+    assert np.allclose(ours.met, slopes, rtol=1e-9, atol=1e-9)
     assert ours.state[loops.B] == pytest.approx(b, abs=1e-9)
     if kind == "dense":
         taken = [N * turn + row for turn in range(3) for row in (*range(FEWEST_ROWS - 1, N, FEWEST_ROWS), N - 1)]
@@ -188,7 +189,7 @@ def test_the_intercept_of_a_loss_with_a_kink(intercept):
         return COST @ np.maximum(0, 1 - LABELS * (f + b)) + (b * b / 2 if intercept == "regularized" else 0)
 
     grid = np.concatenate([LABELS - f, np.linspace(-3, 3, 5001)])
-    assert value(kinked_intercept(shown, f)) <= min(value(b) for b in grid) + 1e-9
+    assert value(intercept_at(shown, f, 0.0)) <= min(value(b) for b in grid) + 1e-9
 
 
 def test_what_they_refuse():

@@ -221,3 +221,21 @@ def test_other_losses_get_a_sentence():
         kw.MKLClassifier([kw.Linear()], norm=2.0, solver="svrg").fit(X, y)
     with pytest.raises(ValueError, match="solver='svrg' learns weights for each class"):
         kw.MKLClassifier([kw.Linear()], loss="logistic", solver="svrg", shared_weights=True).fit(X, np.arange(40) % 3)
+
+
+def test_too_few_features_are_told_in_the_users_words():
+    X, y = rows(300)
+    model = kw.MKLClassifier([kw.RBF(width=1.0)], loss="logistic", solver="svrg", solver_params={"feature_rank": 5})
+    with pytest.warns(UserWarning, match=r"into 5 features with a relative error of .*raise feature_rank") as told:
+        model.fit(X, y)
+    assert not any("max_rank" in str(one.message) for one in told)
+    assert model.approximation_errors_[0] > 1e-4
+
+
+def test_a_loss_that_does_not_fit_is_told_before_features_are_made(monkeypatch):
+    monkeypatch.setattr("kernelweave.estimators.mkl.normalized", lambda *told: pytest.fail("too late"))
+    X, y = rows(40)
+    with pytest.raises(ValueError, match="not 'hinge'; use loss='logistic'"):
+        kw.MKLClassifier([kw.RBF(width=1.0)], solver="svrg").fit(X, y)
+    with pytest.raises(ValueError, match="not 'epsilon_insensitive'; use loss='squared'"):
+        kw.MKLRegressor([kw.RBF(width=1.0)], solver="svrg").fit(X, y)

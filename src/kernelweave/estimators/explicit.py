@@ -6,6 +6,7 @@ kernels and, for features that have codes (n-grams, k-mers), the code of each co
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -58,10 +59,22 @@ def with_features(
     if rank is None and bare:
         room = SHARE_OF_MEMORY * memory_budget(limit) / (8.0 * X.shape[0] * len(bare))
         rank = min(X.shape[0], max(LEAST_RANK, int(room)))
-    return [
-        kernel if has_features(kernel) else IncompleteCholesky(kernel, tolerance, rank).fitted(X, weight)
-        for kernel in kernels
-    ]
+    return [kernel if has_features(kernel) else _factorised(kernel, X, weight, tolerance, rank) for kernel in kernels]
+
+
+def _factorised(kernel: Kernel, X: Any, weight: Array, tolerance: float, rank: int) -> Kernel:
+    """Return a kernel through features; say in the user's words where they are too few."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".* stopped at .* features", category=UserWarning)
+        made = IncompleteCholesky(kernel, tolerance, rank).fitted(X, weight)
+    error = approximation_error(made)
+    if error > tolerance:
+        warnings.warn(
+            f"{kernel!r} is factorised into {rank} features with a relative error of {error:.2g}, above the tolerance "
+            f"{tolerance:.2g}; raise feature_rank, memory_limit or feature_tolerance, or use kw.Fourier or kw.Nystrom.",
+            UserWarning, stacklevel=5,
+        )  # fmt: skip
+    return made
 
 
 def walks(kernels: Sequence[Kernel], n: int, loss: str) -> bool:

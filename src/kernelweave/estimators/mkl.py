@@ -43,7 +43,7 @@ from kernelweave.operators.plan_family import bind_family
 from kernelweave.penalties import LpBall
 from kernelweave.solvers.certificate import PrimalPoint
 from kernelweave.solvers.loop import Stop, run
-from kernelweave.solvers.mkl import MKL_SOLVERS, choose_mkl_solver
+from kernelweave.solvers.mkl import MKL_SOLVERS, check_mkl_solver, choose_mkl_solver
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.result import Result
 
@@ -98,6 +98,8 @@ class MKLEstimator(KernelEstimator):
 
     def _bind_all(self, X: Any, weight: Array) -> StoredSet | SharedSet | DesignSet:
         """Fix what the kernels learn from the rows, scale them, and bind them within the memory limit."""
+        if self.solver != "auto":
+            check_mkl_solver(self.solver, self._loss(), self._norm())
         engine, given = self._engine(), self._given_kernels(X, weight)
         self.kernel_names_ = np.array([repr(kernel) for kernel in given])
         centre = self.fit_intercept is not True

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.losses import LOSSES
+from kernelweave.losses import LOSSES, Loss
 from kernelweave.solvers.mkl.baselines import Alignment, BestSingle, Uniform
 from kernelweave.solvers.mkl.hessian import HessianMKL
 from kernelweave.solvers.mkl.level import LevelMethod
@@ -68,21 +68,28 @@ MKL_SOLVERS: dict[str, Entry] = {
 }
 
 
-def choose_mkl_solver(name: str, problem: MKLProblem, params: dict[str, Any] | None = None) -> tuple[str, Any]:
-    """Return the name and a solver: the named one, or for "auto" the fastest measured for this norm.
-
-    Second-order steps for p = 1, closed-form weights for p > 1 (benchmarks/mkl_speed.py).
-    """
-    p, loss = problem.ball.p, problem.loss.name
-    if name == "auto":
-        name = "hessian" if p == 1.0 else "lp"
+def check_mkl_solver(name: str, loss: Loss, p: float) -> None:
+    """Raise where a solver is unknown or not for this loss and norm."""
     if name not in MKL_SOLVERS:
         raise ValueError(f"solver={name!r} is unknown; choose one of auto, {', '.join(MKL_SOLVERS)}.")
     entry = MKL_SOLVERS[name]
     if p > entry.largest_p:
         raise ValueError(f"solver={name!r} is for norm=1, not norm={p:g}; use solver='lp'.")
-    if loss not in entry.losses:
-        raise ValueError(f"solver={name!r} is for the losses {', '.join(entry.losses)}, not {loss!r}.")
+    if loss.name not in entry.losses:
+        others = [other for other in entry.losses if LOSSES[other].task == loss.task]
+        remedy = f"use loss={others[0]!r}" if others else "use another solver"
+        raise ValueError(f"solver={name!r} is for the losses {', '.join(entry.losses)}, not {loss.name!r}; {remedy}.")
+
+
+def choose_mkl_solver(name: str, problem: MKLProblem, params: dict[str, Any] | None = None) -> tuple[str, Any]:
+    """Return the name and a solver: the named one, or for "auto" the fastest measured for this norm.
+
+    Second-order steps for p = 1, closed-form weights for p > 1 (benchmarks/mkl_speed.py).
+    """
+    if name == "auto":
+        name = "hessian" if problem.ball.p == 1.0 else "lp"
+    check_mkl_solver(name, problem.loss, problem.ball.p)
+    entry = MKL_SOLVERS[name]
     if len(problem.targets) > 1 and not entry.shared_weights:
         raise ValueError(
             f"solver={name!r} learns weights for each class; weights shared by classes need another solver."

@@ -31,7 +31,7 @@ from kernelweave.solvers.mkl.stream import StreamState, check_block
 from kernelweave.solvers.mkl.svrg import SVRG
 from kernelweave.solvers.mkl.svrg_adaptive import FLUSH_SHARE, SMALLEST_SHARE, TABLE, TINY
 from kernelweave.solvers.mkl.svrg_loops import Segment
-from kernelweave.solvers.mkl.walk import Look, Walk, best_intercept, block_squares
+from kernelweave.solvers.mkl.walk import Look, Walk, block_squares, intercept_at
 from kernelweave.solvers.problems import Array, dot
 
 LARGEST_STEP, GROWTH, SHRINK, SWEEPS = 0.15, 1.05, 0.4, 4.0
@@ -108,7 +108,7 @@ class SVRGStream(SVRG):
         check_block(n, total_rows)
         if state is None:
             state = SVRGState.at_zero(self.design.width, problem.ball.uniform(self.design.m))
-            state.b = state.former_b = state.start_b = best_intercept(problem, np.zeros(n), 0.0)
+            state.b = state.former_b = state.start_b = intercept_at(problem, np.zeros(n), 0.0)
         self.rng = np.random.default_rng([self.random_state, state.blocks])
         share = state.count(self.cost, self.design.squares()[:, 0], total_rows)
         self.scale, self.weight = state.mean_cost * (total_rows or state.rows + n), self.cost / state.mean_cost

@@ -27,14 +27,13 @@ from kernelweave.solvers.certificate import DualPoint, PrimalPoint
 from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.mkl import subgradient_loops as loops
 from kernelweave.solvers.mkl.problem import MKLProblem
-from kernelweave.solvers.mkl.walk import Look, Walk, best_intercept, block_squares
-from kernelweave.solvers.problems import Array, dot
+from kernelweave.solvers.mkl.walk import Look, Walk, block_squares
+from kernelweave.solvers.problems import Array
 
 GROWTH = 1.25
 """By how much the passes grow between two certificates."""
 FEWEST_ROWS, SHARE = 16, 4
 """Rows between two vectors that enter the mean: at least so many, and entries at least so many times the columns."""
-HALVINGS = 100
 TRIED = (0.8, 0.9, 1.0)
 """Multiples of a dual point through which a parabola is laid."""
 
@@ -98,12 +97,12 @@ class Subgradient(Walk):
             entries = part.values, part.columns, part.starts
         stride = max(FEWEST_ROWS, SHARE * width * size // max(1, entries[0].size))
         known = self.design.offsets, self.y[rows], self.weight[rows], order, *self.code, self.knobs
-        moving = self.theta, self.norms, self.state, self.slopes[rows], self.lengths[rows], stride, self.total
+        moving = self.theta, self.norms, self.state, self.met[rows], self.lengths[rows], stride, self.total
         loops.walk(*entries, *known, *moving)
 
     def _forget(self) -> None:
         """Begin new means."""
-        self.slopes, self.total, self.tail = np.zeros(len(self.y)), np.zeros(self.design.width), 0
+        self.met, self.total, self.tail = np.zeros(len(self.y)), np.zeros(self.design.width), 0
         self.state[loops.COUNT] = 0.0
 
     def last(self) -> Array:
@@ -112,20 +111,11 @@ class Subgradient(Walk):
         loops.add_normal(self.design.offsets, self.theta, self.norms[2], self.state[loops.FACTOR], w)
         return w
 
-    def look(self, w: Array, b: float) -> Look:
-        """Look at the objective from w, with the best intercept; costs one pass over the rows."""
-        loss, f = self.problem.loss, self.design.outputs(w)
-        b = best_intercept(self.problem, f, b) if loss.smooth else kinked_intercept(self.problem, f)
-        f += b
-        slopes = loss.derivative(f, self.y) if loss.smooth or not self.tail else self.slopes / self.tail
-        alpha = self._balanced(-self.cost * slopes)
-        v = self.design.correlate(alpha)
-        self.passes += 1.0
-        norms = np.sqrt(block_squares(w, self.design.offsets))
-        known = w.copy(), b, f, alpha, v, norms, block_squares(v, self.design.offsets), self.weights(norms)
-        seen = Look(*known, self.primal(Look(*known, 0.0)))
-        self.pending.append(seen)
-        return seen
+    def slopes(self, f: Array) -> Array:
+        """Return the slopes at outputs, or for a loss with kinks those met on the way, as a feasible dual point."""
+        loss = self.problem.loss
+        here = loss.smooth or not self.tail
+        return self._balanced(-self.cost * (loss.derivative(f, self.y) if here else self.met / self.tail))
 
     def _balanced(self, alpha: Array) -> Array:
         """Scale the heavier class down, so that alpha adds up to zero, where the intercept is free."""
@@ -170,19 +160,3 @@ def refresh(theta: Array, offsets: Array, norms: Array, knobs: Array, state: Arr
 def _share(wanted: float, there: float) -> float:
     """Return the factor that brings a sum down to what is wanted."""
     return wanted / there if there > wanted else 1.0
-
-
-def kinked_intercept(problem: MKLProblem, f: Array) -> float:
-    """Return the intercept that minimises the sum of hinge losses for fixed outputs, by halving."""
-    if problem.intercept == "none":
-        return 0.0
-    pull = 1.0 if problem.intercept == "regularized" else 0.0
-    high = 1.0 + float(np.abs(f).max(initial=0.0))
-    low = -high
-    for _ in range(HALVINGS):
-        b = 0.5 * (low + high)
-        if b in (low, high):
-            break
-        slope = pull * b + dot(problem.cost, problem.loss.derivative(f + b, problem.targets[0]))
-        low, high = (low, b) if slope > 0 else (b, high)
-    return 0.5 * (low + high)

@@ -25,7 +25,7 @@ from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Array, dot
 
-NEWTON_STEPS = 60
+NEWTON_STEPS = 100
 CLOSE = 1e-15
 """Newton's method for the intercept ends when a step is shorter than this, relative to where it stands."""
 FLATTEST = 1e-300
@@ -81,9 +81,9 @@ class Walk:
     def look(self, w: Array, b: float) -> Look:
         """Look at the objective from w, with the best intercept near b; costs one pass over the rows."""
         f = self.design.outputs(w)
-        b = best_intercept(self.problem, f, b)
+        b = intercept_at(self.problem, f, b)
         f += b
-        alpha = -self.cost * self.problem.loss.derivative(f, self.y)
+        alpha = self.slopes(f)
         v = self.design.correlate(alpha)
         self.passes += 1.0
         norms = np.sqrt(block_squares(w, self.design.offsets))
@@ -92,6 +92,10 @@ class Walk:
         seen = Look(**{**vars(seen), "primal": self.primal(seen)})
         self.pending.append(seen)
         return seen
+
+    def slopes(self, f: Array) -> Array:
+        """Return the dual point that belongs to outputs."""
+        return -self.cost * self.problem.loss.derivative(f, self.y)
 
     def weights(self, norms: Array) -> Array:
         """Return the kernel weights that belong to block norms."""
@@ -158,8 +162,11 @@ def block_squares(w: Array, offsets: Array) -> Array:
     return np.array([dot(w[first:last], w[first:last]) for first, last in pairwise(offsets)])
 
 
-def best_intercept(problem: MKLProblem, outputs: Array, guess: float) -> float:
-    """Return the intercept that minimises the objective for fixed outputs, by Newton's method inside a bracket."""
+def intercept_at(problem: MKLProblem, outputs: Array, guess: float) -> float:
+    """Return the intercept that minimises the objective for fixed outputs.
+
+    Newton's method inside a bracket; where the loss has kinks, no step stays inside and the bracket is halved.
+    """
     if problem.intercept == "none":
         return 0.0
     y, cost, loss = problem.targets[0], problem.cost, problem.loss
@@ -168,9 +175,8 @@ def best_intercept(problem: MKLProblem, outputs: Array, guess: float) -> float:
     for _ in range(NEWTON_STEPS):
         slope = pull * b + dot(cost, loss.derivative(outputs + b, y))
         low, high = (low, b) if slope > 0 else (b, high)
-        bend = pull + dot(cost, loss.curvature(outputs + b, y))
-        step = slope / max(bend, FLATTEST)
-        new = b - step
+        bend = pull + (dot(cost, loss.curvature(outputs + b, y)) if loss.smooth else 0.0)
+        new = b - slope / bend if bend > 0 else np.nan
         if not low <= new <= high or not np.isfinite(new):
             new = 0.5 * (low + high) if np.isfinite(low + high) else b - np.sign(slope) * (1.0 + 2.0 * abs(b))
         done = abs(new - b) <= CLOSE * (1.0 + abs(b))
