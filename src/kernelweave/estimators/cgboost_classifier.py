@@ -43,8 +43,8 @@ class CGBoostClassifier(ClassifierMixin, CGBoostEstimator):
     columns_per_round : how many columns may enter at once; "auto" for a number that grows with those in use
     stratified : whether to look at columns of rows with a loss first, kernel by kernel; False scans all each round
     kernel_order : "given", or "cost" for the kernels that are cheapest at prediction first
-    candidates : rows looked at in a round, drawn afresh each time; None for all; "auto" for all where that is not dear,
-        else some, and all before the fit ends.  With a number the certificate holds for the columns seen last.
+    candidates : rows looked at in a round, drawn afresh each time; None for all; "auto" for all up to some ten
+        thousand rows, else 1,024.  Where not all are looked at, the certificate holds for the columns seen last.
     tol : relative duality gap at which to stop
     max_iter : most rounds; -1 for no limit
     fit_intercept : True (free), "regularized" (adds ``|b|`` or ``b^2 / 2``) or False

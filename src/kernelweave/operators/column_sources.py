@@ -94,38 +94,44 @@ class Made:
 
 
 class Stored:
-    """Columns that are kept from the first time they are made: pages of memory are touched only then."""
+    """Columns that are kept from the first time they are made, in the order in which they were made.
+
+    So the memory in use grows from the front with the columns made: pages are touched only then, one after the other.
+    """
 
     def __init__(self, source: Made, kernels: list[int]):
         self.source, self.n, self.engine = source, source.n, source.engine
-        self.grams = {k: np.empty((self.n, self.n)) for k in kernels}
-        self.there = {k: np.zeros(self.n, bool) for k in kernels}
+        self.kept = {k: np.empty((self.n, self.n)) for k in kernels}
+        self.place = {k: np.full(self.n, -1, np.int64) for k in kernels}
+        self.filled = dict.fromkeys(kernels, 0)
 
     def scores(self, kernels: list[int], u: Array, active: Array, rows: Array) -> Array:
         """Return ``K_k[rows, :] u`` for each of the kernels, (kernels, rows)."""
         self._make(kernels, rows)
         out = np.empty((len(kernels), len(rows)))
-        for place, k in enumerate(kernels):
-            self.engine.map(_dots_of(self.grams[k], rows, u, active, out[place]), spans(len(rows), DOTS))
+        for line, k in enumerate(kernels):
+            dots = _dots_of(self.kept[k], self.place[k][rows], u, active, out[line])
+            self.engine.map(dots, spans(len(rows), DOTS))
         return out
 
     def columns(self, kernel: int, rows: Array) -> Array:
         """Return ``K[:, rows]``."""
         self._make([kernel], rows)
-        return self.grams[kernel][rows].T
+        return self.kept[kernel][self.place[kernel][rows]].T
 
     def _make(self, kernels: list[int], rows: Array) -> None:
         """Make the columns that are missing; kernels that lack the same ones share their base."""
         lacking: dict[bytes, list[int]] = {}
         for k in kernels:
-            lacking.setdefault(self.there[k][rows].tobytes(), []).append(k)
+            lacking.setdefault((self.place[k][rows] < 0).tobytes(), []).append(k)
         for same in lacking.values():
-            missing = np.unique(rows[~self.there[same[0]][rows]])
+            missing = np.unique(rows[self.place[same[0]][rows] < 0])
             if len(missing):
-                targets = [self.grams[k] for k in same]
-                self.source.fill(same, missing, _puts(targets, missing))
+                targets = [self.kept[k][self.filled[k] : self.filled[k] + len(missing)] for k in same]
+                self.source.fill(same, missing, _puts(targets))
                 for k in same:
-                    self.there[k][missing] = True
+                    self.place[k][missing] = self.filled[k] + np.arange(len(missing))
+                    self.filled[k] += len(missing)
 
 
 class Embedded:
@@ -195,38 +201,38 @@ def _adds(out: Array, steps: Array) -> Callable[[int, slice, Array], None]:
     return use
 
 
-def _puts(grams: list[Array], rows: Array) -> Callable[[int, slice, slice, Array], None]:
+def _puts(targets: list[Array]) -> Callable[[int, slice, slice, Array], None]:
     def use(place: int, here: slice, there: slice, values: Array) -> None:
-        grams[place][rows[here], there] = values
+        targets[place][here, there] = values
 
     return use
 
 
-def _dots_of(gram: Array, rows: Array, u: Array, active: Array, out: Array) -> Callable[[slice], None]:
+def _dots_of(kept: Array, places: Array, u: Array, active: Array, out: Array) -> Callable[[slice], None]:
     sparse = len(active) * MOSTLY < len(u)
 
     def part(s: slice) -> None:
         if sparse:
-            _sparse_dots(gram, rows[s], active, u, out[s])
+            _sparse_dots(kept, places[s], active, u, out[s])
         else:
-            _dots(gram, rows[s], u, out[s])
+            _dots(kept, places[s], u, out[s])
 
     return part
 
 
 @jit
-def _dots(gram, rows, u, out):  # type: ignore[no-untyped-def]
-    for r in range(len(rows)):
-        row, total = gram[rows[r]], 0.0
+def _dots(kept, places, u, out):  # type: ignore[no-untyped-def]
+    for r in range(len(places)):
+        row, total = kept[places[r]], 0.0
         for i in range(len(u)):
             total += row[i] * u[i]
         out[r] = total
 
 
 @jit
-def _sparse_dots(gram, rows, active, u, out):  # type: ignore[no-untyped-def]
-    for r in range(len(rows)):
-        row, total = gram[rows[r]], 0.0
+def _sparse_dots(kept, places, active, u, out):  # type: ignore[no-untyped-def]
+    for r in range(len(places)):
+        row, total = kept[places[r]], 0.0
         for i in active:
             total += row[i] * u[i]
         out[r] = total

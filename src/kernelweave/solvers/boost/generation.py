@@ -97,7 +97,7 @@ class Generation:
         self.master = make_master(problem)
         self.pricing = Pricing(
             problem, pool, list(range(pool.m)) if order is None else order, rules.strategy,
-            rules.drawn(pool.n, pool.m), rules.candidates == "auto" or float(pool.n) ** 2 * pool.m <= CHEAP, rules.tol,
+            rules.drawn(pool.n, pool.m), float(pool.n) ** 2 * pool.m <= CHEAP, rules.tol,
             np.random.default_rng(rules.seed),
         )  # fmt: skip
         self.kernels, self.rows = np.empty(0, np.int64), np.empty(0, np.int64)

@@ -54,8 +54,8 @@ class Rules:
     strategy : "stratified" or "regular"
     columns_per_round : a number, or "auto" for a number that grows with the columns in use
     candidates : rows looked at in a round; None for all; "auto" for all where that is not dear, else for a number of
-        them and a scan of all before TR2 ends the run.  A number of one's own is not verified so: the bound then holds
-        for the columns drawn in the last round.
+        them.  Where not all are looked at, TR2 and its bound hold for the columns seen in the last round; a scan of all
+        follows only where it is cheap.
     tol : relative gap of TR2
     max_rounds : rounds of TR4; without TR4, a run that reaches them has not converged.  -1 for no limit
     patience : rounds without a better validation error before TR3 ends the run
