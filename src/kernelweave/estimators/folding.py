@@ -28,6 +28,7 @@ from kernelweave.engines.base import Engine
 from kernelweave.estimators.scoring import Kept
 from kernelweave.kernels import Kernel, Polynomial
 from kernelweave.kernels.base import Array, Counted, Embedding, FeatureMap, Positional, take
+from kernelweave.kernels.base import width as row_width
 from kernelweave.kernels.compose import On, Scaled
 from kernelweave.kernels.table import as_table
 from kernelweave.operators.cross import KEPT_ROWS, NEW_ROWS, spans
@@ -241,7 +242,7 @@ def _folded(kernel: Kernel, share: Share, kept: Any) -> Part | None:
     square = isinstance(power, Polynomial) and power.degree == 2
     if not square and not isinstance(kernel, Embedding):
         return None
-    size = _numbers(kernel.prepare(kept[share.places[:1]]))
+    size = row_width(kernel.prepare(kept[share.places[:1]]))
     costs: dict[type[Weights | Quadratic], float] = {}
     if square and size <= WIDEST:
         costs[Quadratic] = float(outputs) * size * (size + 2)
@@ -274,10 +275,3 @@ def _width(kernel: Kernel, row: Any) -> int | None:
         return int(kernel.embedding(row).shape[1])
     except ValueError:  # too many monomials, or some of negative weight
         return None
-
-
-def _numbers(prepared: Any) -> int:
-    """Return how many numbers of a prepared row a kernel value looks at."""
-    if isinstance(prepared, tuple):
-        return sum(map(_numbers, prepared))
-    return int(prepared.shape[1]) if getattr(prepared, "ndim", 1) == 2 else 0

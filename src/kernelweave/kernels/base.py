@@ -301,3 +301,10 @@ def count(prepared: Any) -> int:
     if isinstance(prepared, tuple):
         return count(prepared[0])
     return int(prepared.shape[0]) if hasattr(prepared, "shape") else len(prepared)
+
+
+def width(prepared: Any) -> int:
+    """Return how many numbers of a prepared row a kernel value looks at, 0 where rows are not those of tables."""
+    if isinstance(prepared, tuple):
+        return sum(map(width, prepared))
+    return int(prepared.shape[1]) if getattr(prepared, "ndim", 1) == 2 else 0

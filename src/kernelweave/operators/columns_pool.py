@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.base import Array, Counted, Elementwise, Embedding, FeatureMap, Kernel, Positional, take
+from kernelweave.kernels.base import Array, Counted, Elementwise, Embedding, FeatureMap, Kernel, Positional, take, width
 from kernelweave.operators.column_sources import Embedded, Explicit, Made, Source, Stored
 from kernelweave.operators.cross import NEW_ROWS, spans
 from kernelweave.operators.memory import memory_budget, show_bytes
@@ -22,6 +22,8 @@ from kernelweave.operators.planner import GRAM_UP_TO, bind_explicit
 
 STORE_SHARE, STORE_UP_TO = 0.25, 1e9
 """Made columns are kept while all of a kernel's would take no more than this share of the memory, and so many bytes."""
+NARROW, STORE_NARROW = 128, 1e8
+"""Values of kernels on rows of so few numbers are made as fast as fresh memory takes them: so many bytes are kept."""
 EMBED_SHARE = 0.25
 """Share of the memory that explicit features of all kernels together may take."""
 
@@ -153,7 +155,8 @@ class ColumnPool:
             return
         made = Made(self.family, self.group[kernels[0]], self.prepared(kernels[0]), self.n, self.engine, self.made)
         size = 8.0 * self.n**2 * len(kernels)
-        stored = self.held + size <= min(STORE_SHARE * self.budget, STORE_UP_TO)
+        narrow = 0 < width(self.prepared(kernels[0])) <= NARROW
+        stored = self.held + size <= min(STORE_SHARE * self.budget, STORE_NARROW if narrow else STORE_UP_TO)
         if stored:
             self.held += size
         source = Stored(made, kernels) if stored else made
