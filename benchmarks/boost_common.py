@@ -4,9 +4,10 @@ Data: covertype 1 against 2 (8,566 rows, 54 columns) and MNIST odd against even 
 has mean 0 and standard deviation 1 over all rows, as in the paper.  A split draws training and validation rows; the
 rest, or so many of it, is for testing.
 
-Kernels, each divided by its mean on the diagonal over the training rows, so that sums and penalties treat all alike:
+Kernels, as they are, none of them scaled; inner products are those of a mean over the columns, so that all are of one
+order (on the diagonal about 1, 4 and 1):
 
-    L   <x, z>         Q   (<x, z> / columns + 1)^2         R   exp(-|x - z|^2 / width), width = mean squared distance
+    L   <x, z> / columns      Q   (<x, z> / columns + 1)^2      R   exp(-|x - z|^2 / width), width = mean |x - z|^2
 
 Names: "L+R" is one kernel, the sum of two (a composite); "L,Q,R" are three kernels, a mixture: each kernel and each row
 has a coefficient of its own.  Paper: Bi, Zhang and Bennett (2004).  Both sides of a comparison run on one thread.
@@ -99,10 +100,11 @@ def unit(kernel: Kernel, X: Array) -> Kernel:
 
 def library(names: str, X: Array) -> list[Kernel]:
     """Return the kernels of a name such as "R", "L+Q" (one kernel) or "L,Q,R" (three)."""
-    known = {"L": kw.Linear(), "Q": kw.Polynomial(2, gamma=None), "R": kw.RBF(width=mean_squared_distance(X))}
+    gamma = 1.0 / X.shape[1]
+    known = {"L": gamma * kw.Linear(), "Q": kw.Polynomial(2, gamma=gamma), "R": kw.RBF(width=mean_squared_distance(X))}
     found = []
     for group in names.split(","):
-        parts = [unit(known[letter].fitted(X), X) for letter in group.split("+")]
+        parts = [known[letter] for letter in group.split("+")]
         found.append(parts[0] if len(parts) == 1 else kw.Sum(parts))
     return found
 

@@ -92,7 +92,7 @@ def compare(part: Split, penalty: str, options: argparse.Namespace) -> list[Row]
     ways = {
         "TR2": partial(fitted, MIXTURE, part, C, penalty, "TR2", options.limit, tol=EXACT),
         "TR2, regular": partial(fitted, MIXTURE, part, C, penalty, "TR2", options.limit, tol=EXACT, stratified=False),
-        "TR3": partial(fitted, MIXTURE, part, C, penalty, "TR3", options.limit, tol=EXACT),
+        "TR3": partial(fitted, MIXTURE, part, C, penalty, "TR3", options.limit),
     }
     lines: list[Row] = []
     for way, run in alternate(ways, options.repeats).items():

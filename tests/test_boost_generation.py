@@ -241,3 +241,22 @@ def test_sequences():
     found = generate(problem, ColumnPool(kernels, rows, Serial()), Rules(tol=TIGHT))
     best = full_optimum(problem, np.hstack([kernel.gram(rows) for kernel in kernels]))
     assert found.objective == pytest.approx(best, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("rules", "quick", "way"),
+    [(Rules(strategy="auto"), True, "regular"), (Rules(strategy="auto"), False, "stratified"),
+     (Rules(("TR1", "TR2"), strategy="auto"), True, "stratified"), (Rules(strategy="stratified"), True, "stratified")],
+)  # fmt: skip
+def test_regular_scans_are_for_quick_ways_to_the_optimum(rules, quick, way):
+    assert rules.way(quick) == way
+
+
+def test_patience_follows_the_growth_of_the_rounds():
+    assert [rules.waits() for rules in (Rules(), Rules(columns_per_round=5), Rules(patience=7))] == [5, 10, 7]
+
+
+def test_all_rows_are_looked_at_where_that_is_quick():
+    assert Rules().drawn(500_000, 3, quick=True) is None
+    assert Rules().drawn(500_000, 3) == 1024
+    assert Rules(candidates=64).drawn(500_000, 3, quick=True) == 64

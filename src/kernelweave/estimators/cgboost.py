@@ -62,11 +62,13 @@ class CGBoostEstimator(KernelEstimator):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name}={getattr(self, name)!r} is unknown; choose one of {', '.join(known)}.")
         for name in ("columns_per_round", "candidates", "patience"):
-            value, words = getattr(self, name), {"columns_per_round": ("auto",), "candidates": ("auto", None)}
+            value, words = getattr(self, name), ("auto", None) if name == "candidates" else ("auto",)
             whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1
-            if not whole and value not in words.get(name, ()):
-                usual = "" if name not in words else " or 'auto'" + (" or None" if name == "candidates" else "")
-                raise ValueError(f"{name}={value!r} must be a positive integer{usual}.")
+            if not whole and value not in words:
+                usual = " or ".join(repr(word) for word in words)
+                raise ValueError(f"{name}={value!r} must be a positive integer or {usual}.")
+        if self.stratified not in (True, False, "auto"):
+            raise ValueError(f"stratified={self.stratified!r} must be True, False or 'auto'.")
         self._rules()
 
     def _rules(self, seed: int = 0) -> Rules:
@@ -81,11 +83,11 @@ class CGBoostEstimator(KernelEstimator):
             raise ValueError("TR4 ends a fit after max_iter rounds; set max_iter to a positive number.")
         sizes = [
             value if value is None or isinstance(value, str) else int(value)
-            for value in (self.columns_per_round, self.candidates)
+            for value in (self.columns_per_round, self.candidates, self.patience)
         ]
-        strategy = "stratified" if self.stratified else "regular"
+        strategy = "auto" if self.stratified == "auto" else "stratified" if self.stratified else "regular"
         return Rules(
-            named, strategy, sizes[0] or "auto", sizes[1], float(self.tol), int(self.max_iter), int(self.patience), seed
+            named, strategy, sizes[0] or "auto", sizes[1], float(self.tol), int(self.max_iter), sizes[2] or "auto", seed
         )
 
     def _given_kernels(self, X: Any = None, weight: Array | None = None) -> list[Kernel]:

@@ -39,9 +39,10 @@ class CGBoostClassifier(ClassifierMixin, CGBoostEstimator):
         at all has (optimal within `tol`), "TR3" the validation error has not improved for `patience` rounds (the best
         round is kept), "TR4" `max_iter` rounds are done.  An optimum always ends the fit.
     validation_fraction : share of the rows held out to judge the rounds; None for a fifth with "TR3", else for none
-    patience : rounds of "TR3"
+    patience : rounds of "TR3"; "auto" for 5, or for 10 where `columns_per_round` is a number
     columns_per_round : how many columns may enter at once; "auto" for a number that grows with those in use
-    stratified : whether to look at columns of rows with a loss first, kernel by kernel; False scans all each round
+    stratified : whether to look at columns of rows with a loss first, kernel by kernel; False scans all each round;
+        "auto" for False where the fit goes to the optimum by "TR2" alone and scans are quick, since there it is faster
     kernel_order : "given", or "cost" for the kernels that are cheapest at prediction first
     candidates : rows looked at in a round, drawn afresh each time; None for all; "auto" for all up to some ten
         thousand rows, else 1,024.  Where not all are looked at, the certificate holds for the columns seen last.
@@ -89,9 +90,9 @@ class CGBoostClassifier(ClassifierMixin, CGBoostEstimator):
         positive: bool = False,
         termination: Any = "TR2",
         validation_fraction: float | None = None,
-        patience: int = 10,
+        patience: int | str = "auto",
         columns_per_round: int | str = "auto",
-        stratified: bool = True,
+        stratified: bool | str = "auto",
         kernel_order: str = "given",
         candidates: int | str | None = "auto",
         tol: float = 1e-3,

@@ -43,6 +43,7 @@ class ColumnPool:
     scored, made : (m,) int64, columns scored so far, and columns whose kernel values were made
     plan : one sentence for each kernel on how it is held
     room : columns of the working set, in double precision, that what is left of the memory holds
+    quick : whether all columns can be scored without making kernel values more than once
 
     Examples
     --------
@@ -68,6 +69,7 @@ class ColumnPool:
         for members in self.family.members:
             self._values([k for k in members if k not in self.source], reasons)
         self.plan = tuple(str(reason) for reason in reasons)
+        self.quick = not any(isinstance(source, Made) for source in self.source.values())
         self.room = max(0, int((self.budget - self.held) // (8 * self.n)))
 
     def columns(self, kernel: int, rows: Array) -> Array:

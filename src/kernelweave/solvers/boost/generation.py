@@ -96,8 +96,8 @@ class Generation:
             )
         self.master = make_master(problem)
         self.pricing = Pricing(
-            problem, pool, list(range(pool.m)) if order is None else order, rules.strategy,
-            rules.drawn(pool.n, pool.m), float(pool.n) ** 2 * pool.m <= CHEAP, rules.tol,
+            problem, pool, list(range(pool.m)) if order is None else order, rules.way(pool.quick),
+            rules.drawn(pool.n, pool.m, pool.quick), float(pool.n) ** 2 * pool.m <= CHEAP, rules.tol,
             np.random.default_rng(rules.seed),
         )  # fmt: skip
         self.kernels, self.rows = np.empty(0, np.int64), np.empty(0, np.int64)
@@ -220,7 +220,7 @@ class Generation:
         held_out = self.validation.error(outputs)
         if held_out < self.best_error:
             self.best, self.best_error = len(self.stages) - 1, held_out
-        if "TR3" in self.rules.termination and len(self.stages) - 1 - self.best >= self.rules.patience:
+        if "TR3" in self.rules.termination and len(self.stages) - 1 - self.best >= self.rules.waits():
             self.reason = "TR3"
         return train, held_out
 

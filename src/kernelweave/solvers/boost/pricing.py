@@ -63,6 +63,7 @@ class Columns(Protocol):
     scored: Array
     made: Array
     room: int
+    quick: bool
 
     def columns(self, kernel: int, rows: Array) -> Array:
         """Return ``K_p[:, rows]``, (n, len(rows))."""

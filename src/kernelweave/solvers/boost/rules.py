@@ -21,8 +21,10 @@ TERMINATIONS = ("TR1", "TR2", "TR3", "TR4")
 GROWTH, FIRST = {"l1": 0.2, "l2": 2.0}, {"l1": 10, "l2": 32}
 """Columns that enter in a round: this share of those in use, and at least so many.  The optimum of the 2-norm uses
 nearly all columns, so that small steps would be wasted."""
-FINE_GROWTH, FINE_FIRST = {"l1": 0.1, "l2": 0.5}, {"l1": 5, "l2": 20}
+FINE_GROWTH, FINE_FIRST = {"l1": 0.15, "l2": 0.2}, {"l1": 8, "l2": 20}
 """The same under TR3, where the rounds are models to choose from."""
+PATIENCE, PATIENCE_OTHERWISE = 5, 10
+"""Rounds of patience where rounds grow so (more than twice the columns meanwhile), and where they do not."""
 ALL_UP_TO, DRAWN = 4e9, 1024
 """Kernel values up to which a round may look at all rows, and the rows drawn beyond that."""
 
@@ -51,14 +53,16 @@ class Rules:
     Parameters
     ----------
     termination : some of "TR1", "TR2", "TR3", "TR4"
-    strategy : "stratified" or "regular"
+    strategy : "stratified", "regular", or "auto": regular where the run goes to the optimum, which does not depend on
+        it, and scores are quick; else stratified, which also favours the first kernels
     columns_per_round : a number, or "auto" for a number that grows with the columns in use
-    candidates : rows looked at in a round; None for all; "auto" for all where that is not dear, else for a number of
-        them.  Where not all are looked at, TR2 and its bound hold for the columns seen in the last round; a scan of all
+    candidates : rows looked at in a round; None for all; "auto" for all where that is not dear, else a number of them.
+        Where not all are looked at, TR2 and its bound hold for the columns seen in the last round; a scan of all
         follows only where it is cheap.
     tol : relative gap of TR2
     max_rounds : rounds of TR4; without TR4, a run that reaches them has not converged.  -1 for no limit
-    patience : rounds without a better validation error before TR3 ends the run
+    patience : rounds without a better validation error before TR3 ends the run; "auto" for 5, or for 10 where
+        `columns_per_round` is a number
     seed : of the draws
 
     Examples
@@ -73,15 +77,15 @@ class Rules:
     candidates: int | str | None = "auto"
     tol: float = 1e-3
     max_rounds: int = -1
-    patience: int = 10
+    patience: int | str = "auto"
     seed: int = 0
 
     def __post_init__(self) -> None:
         unknown = [rule for rule in self.termination if rule not in TERMINATIONS]
         if unknown or not self.termination or isinstance(self.termination, str):
             raise ValueError(f"termination must name some of {', '.join(TERMINATIONS)}, not {self.termination!r}.")
-        if self.strategy not in STRATEGIES:
-            raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, not {self.strategy!r}.")
+        if self.strategy not in ("auto", *STRATEGIES):
+            raise ValueError(f"strategy must be auto, {' or '.join(STRATEGIES)}, not {self.strategy!r}.")
         if "TR4" in self.termination and self.max_rounds < 1:
             raise ValueError("TR4 ends a run after max_rounds rounds; give max_rounds a positive number.")
         for name in ("columns_per_round", "candidates", "patience"):
@@ -89,11 +93,23 @@ class Rules:
             if value not in ("auto", None) and not (isinstance(value, int) and value >= 1):
                 raise ValueError(f"{name} must be a positive number, not {value!r}.")
 
-    def drawn(self, n: int, m: int) -> int | None:
+    def way(self, quick: bool) -> str:
+        """Return the strategy, given whether columns are scored without making kernel values."""
+        if self.strategy == "auto":
+            return "regular" if quick and self.termination == ("TR2",) else "stratified"
+        return self.strategy
+
+    def drawn(self, n: int, m: int, quick: bool = False) -> int | None:
         """Return the rows to look at in a round, or None for all."""
         if self.candidates == "auto":
-            return None if float(n) * n * m <= ALL_UP_TO else DRAWN
+            return None if quick or float(n) * n * m <= ALL_UP_TO else DRAWN
         return None if self.candidates is None else int(self.candidates)
+
+    def waits(self) -> int:
+        """Return the rounds without a better validation error that end a run."""
+        if self.patience == "auto":
+            return PATIENCE if self.columns_per_round == "auto" else PATIENCE_OTHERWISE
+        return int(self.patience)
 
     def most(self, problem: BoostProblem, used: int) -> int:
         """Return how many columns may enter in a round."""
