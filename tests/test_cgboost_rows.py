@@ -70,6 +70,14 @@ def test_precomputed_matrices_are_cut_with_their_rows():
         kw.CGBoostClassifier([kw.Precomputed()], normalize="variance").fit(grams[0], Y, weight)
 
 
+def test_searches_cut_precomputed_matrices_that_are_named_by_a_text():
+    matrix = kw.RBF(width=2.0).gram(X)
+    by_text, by_kernel = (
+        cross_val_score(kw.CGBoostClassifier([kernel]), matrix, Y, cv=3) for kernel in ("precomputed", kw.Precomputed())
+    )
+    np.testing.assert_array_equal(by_text, by_kernel)
+
+
 def test_a_row_of_weight_zero_is_not_there():
     gone = np.arange(N) % 3 == 0
     fitted = kw.CGBoostRegressor(KERNELS, tol=1e-8).fit(X, REAL, np.where(gone, 0.0, WEIGHT))

@@ -4,6 +4,10 @@
 
 The problems and what proves their solution are stated in `solvers.boost.problem`, the rounds in
 `solvers.boost.generation`.  Several outputs (classes, one against the rest) share one pool of columns.
+
+A row of weight s is to mean s equal rows.  The losses see to that by their costs, and so does the 1-norm; but s equal
+columns have a smaller 2-norm than one, since they share a coefficient: ``s (a / s)^2 = a^2 / s``.  So this is what a
+column of a weighted row pays, by way of columns multiplied by sqrt(s) with coefficients ``a / sqrt(s)``.
 """
 
 from __future__ import annotations
@@ -140,7 +144,8 @@ class CGBoostEstimator(KernelEstimator):
                 raise ValueError(f"Kernel {kernel!r} of row {bad[0]} with itself is not finite; rescale the features.")
             kernels.append(kernel)
         self.kernels_ = kernels
-        pool = ColumnPool(kernels, X, engine, self.memory_limit)
+        scale = np.sqrt(weight) if self.penalty == "l2" and np.any(weight != 1) else None
+        pool = ColumnPool(kernels, X, engine, self.memory_limit, scale)
         self.memory_plan_ = list(pool.plan)
         return pool
 
@@ -161,7 +166,7 @@ class CGBoostEstimator(KernelEstimator):
                 validation = None if judges is None or held_error is None else Validation(judges, held_error)
                 problem = self._problem(y, cost)
                 results.append(generate(problem, pool, rules, order, validation, train_error, monitor))
-        self._keep_rounds(results, X, training.rows)
+        self._keep_rounds(results, X, training.rows, pool.scale)
         _warn_unless_converged(results, self.tol)
 
     def _problem(self, y: Array, cost: Array) -> BoostProblem:
@@ -170,10 +175,10 @@ class CGBoostEstimator(KernelEstimator):
             float(getattr(self, "epsilon", 0.0)), float(self.nu),
         )  # fmt: skip
 
-    def _keep_rounds(self, results: list[BoostResult], X: Any, rows: Array) -> None:
+    def _keep_rounds(self, results: list[BoostResult], X: Any, rows: Array, scale: Array | None) -> None:
         """Set the fitted attributes."""
         m, outputs = len(self.kernels_), len(results)
-        self.stages_ = [course_of(result, rows) for result in results]
+        self.stages_ = [course_of(result, rows, scale) for result in results]
         self.columns_ = last_columns(self.stages_)
         self.n_columns_per_kernel_ = columns_per_kernel(self.columns_, m, outputs)
         self.support_ = kept_examples(self.stages_)
@@ -230,7 +235,9 @@ class CGBoostEstimator(KernelEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         kernels = self.kernels if isinstance(self.kernels, list | tuple) else ()
-        tags.input_tags.pairwise = len(kernels) > 0 and all(isinstance(kernel, Precomputed) for kernel in kernels)
+        tags.input_tags.pairwise = len(kernels) > 0 and all(
+            isinstance(kernel, Precomputed) or kernel == "precomputed" for kernel in kernels
+        )
         return tags
 
 
