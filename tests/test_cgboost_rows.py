@@ -208,12 +208,24 @@ def test_bad_rows():
         fitted.fit(X, Y, validation=X)
     with pytest.raises(ValueError, match="class 'maybe', which training rows lack"):
         fitted.fit(X, Y, validation=(X[:1], ["maybe"]))
+    for rows, labels, sentence in (
+        (X[:5], Y[:3], "X has 5 rows, but y has 3 entries"),
+        (X[:5, :2], Y[:5], "X has 2 features"),
+        (np.full((1, 3), np.nan), Y[:1], "row 0, column 0 is nan"),
+    ):
+        with pytest.raises(ValueError, match=rf"In validation=\(X, y\): .*{sentence}"):
+            fitted.fit(X, Y, validation=(rows, labels))
+    with pytest.raises(TypeError, match=r"In validation=\(X, y\): .*trained on a table of numbers"):
+        kw.CGBoostRegressor(KERNELS).fit(X, REAL, validation=(["ACGT"], [1.0]))
     with pytest.raises(ValueError, match="Both validation rows and validation_fraction"):
         clone(fitted).set_params(validation_fraction=0.5).fit(X, Y, validation=(X, Y))
     with pytest.raises(ValueError, match="TR3 stops by the errors on labelled rows"):
         kw.CGBoostNovelty(KERNELS, termination="TR3").fit(X)
     with pytest.raises(ValueError, match=r"labels 1 .normal. and -1 .novel. only"):
         kw.CGBoostNovelty(KERNELS).fit(X, validation=(X, Y))
+    with pytest.raises(ValueError, match=r"TR3 needs normal rows .1. and novel ones"):
+        kw.CGBoostNovelty(KERNELS, termination="TR3").fit(X, validation=(NEW, np.ones(40)))
+    assert kw.CGBoostNovelty(KERNELS[2:3], nu=0.1).fit(X, validation=(NEW, np.ones(40))).converged_
     with pytest.raises(ValueError, match="of row 1 with itself is not finite"):
         kw.CGBoostClassifier([kw.Polynomial(4)], normalize=None).fit([[1.0], [1e90]], [0, 1])
     with pytest.raises(ValueError, match="X has 2 features"):

@@ -57,6 +57,7 @@ class CGBoostEstimator(KernelEstimator):
 
     kernel = None
     _kinds: tuple[str, ...]
+    _judges: Callable[[Any, Any], Held]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -113,6 +114,16 @@ class CGBoostEstimator(KernelEstimator):
                 raise ValueError("Both validation rows and validation_fraction were given; give one of them.")
             return 0.0
         return given or (USUAL_FRACTION if "TR3" in self._rules().termination else 0.0)
+
+    def _given_judges(self, validation: Any) -> Held | None:
+        """Return the validation rows that were handed to fit; what is wrong with them is said to be theirs."""
+        if validation is None:
+            return None
+        try:
+            return self._judges(*validation)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"In validation=(X, y): {error}") from error
 
     def _split(self, X: Any, strata: Array, y: Array, weight: Array, held: Held | None, fraction: float) -> _Training:
         """Return what to train on and what to judge by, and draw the latter where a share of the rows was asked for."""

@@ -21,9 +21,9 @@ class CGBoostClassifier(ClassifierMixin, CGBoostEstimator):
     """Sparse mixture of kernels, one coefficient for each kernel and training row, with a certificate.
 
     Minimises ``R(a) + C sum_i s_i max(0, 1 - y_i f(x_i))`` with ``f(x) = sum_j a_j K_p(x, x_i) + b``, where each column
-    j is a kernel p and a training row i, and R is the sum of ``|a_j|`` or half that of ``a_j^2``.  Columns enter as
-    they are needed, those of the first kernels before those of later ones, so that cheap kernels carry most of the
-    model.  Several classes are told apart one against the rest.
+    j is a kernel p and a training row i, and R is the sum of ``|a_j|`` or half that of ``a_j^2 / s_i``: a weight s_i
+    means as many equal rows.  Columns enter as they are needed, those of the first kernels before those of later ones,
+    so that cheap kernels carry most of the model.  Several classes are told apart one against the rest.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class CGBoostClassifier(ClassifierMixin, CGBoostEstimator):
         weight = row_weights(sample_weight, X)
         self.classes_ = some_classes(y, weight)
         fraction = self._fraction(validation)
-        held = None if validation is None else self._judges(*validation)
+        held = self._given_judges(validation)
         training = self._split(X, y, y, weight, held, fraction)
         cost = (self.C * weight * compute_sample_weight(self.class_weight, y))[training.rows]
         kept, weight = y[training.rows], weight[training.rows]
@@ -168,7 +168,7 @@ class CGBoostClassifier(ClassifierMixin, CGBoostEstimator):
         y = targets(X, y)
         strange = np.setdiff1d(y, self.classes_)
         if len(strange):
-            raise ValueError(f"The validation rows have the class {strange.tolist()[0]!r}, which training rows lack.")
+            raise ValueError(f"The rows have the class {strange.tolist()[0]!r}, which training rows lack.")
         return Held(X, y, np.ones(len(y)))
 
     def decision_function(self, X: Any, per_kernel: bool = False) -> Array:

@@ -14,12 +14,15 @@ from kernelweave.estimators.holdout import Held
 from kernelweave.estimators.inputs import new_rows, row_weights, targets
 from kernelweave.estimators.novelty import BORDER
 
+KINDS = (-1, 1)
+"""Labels of rows that are novel, and of those that are not."""
+
 
 class CGBoostNovelty(OutlierMixin, CGBoostEstimator):
     """Sparse mixture of kernels that tells where rows lie, one coefficient for each kernel and training row.
 
     Minimises ``-rho + 1/(nu N) sum_i s_i max(0, rho - f(x_i))`` with N the sum of the weights s, over mixtures f
-    without an intercept: with the 1-norm under ``sum |a_j| <= 1``, with the 2-norm plus ``1/2 sum a_j^2``.
+    without an intercept: with the 1-norm under ``sum |a_j| <= 1``, with the 2-norm plus ``1/2 sum a_j^2 / s_i``.
 
     Parameters
     ----------
@@ -96,7 +99,7 @@ class CGBoostNovelty(OutlierMixin, CGBoostEstimator):
         if validation is None and "TR3" in self._rules().termination:
             raise ValueError("TR3 stops by the errors on labelled rows; hand them to fit as validation=(X, y).")
         self._fraction(validation)
-        held = None if validation is None else self._judges(*validation)
+        held = self._given_judges(validation)
         none = np.zeros(len(weight))
         training = self._split(X, none, none, weight, held, 0.0)
         weight, held = weight[training.rows], training.held
@@ -110,8 +113,13 @@ class CGBoostNovelty(OutlierMixin, CGBoostEstimator):
         """Return validation rows, checked."""
         X = new_rows(self, X, self._given_kernels())
         y = targets(X, y)
-        if not np.isin(y, (-1, 1)).all():
-            raise ValueError("Validation rows of novelty detection have the labels 1 (normal) and -1 (novel) only.")
+        if not np.isin(y, KINDS).all():
+            raise ValueError("Rows that judge novelty detection have the labels 1 (normal) and -1 (novel) only.")
+        if "TR3" in self._rules().termination and len(np.unique(y)) < len(KINDS):
+            raise ValueError(
+                "TR3 needs normal rows (1) and novel ones (-1): of one kind alone, a model that says the same of all "
+                "rows is the best."
+            )
         return Held(X, y.astype(float), np.ones(len(y)))
 
     def decision_function(self, X: Any, per_kernel: bool = False) -> Array:

@@ -103,7 +103,7 @@ class CGBoostRegressor(RegressorMixin, CGBoostEstimator):
         y = real_targets(X, y)
         weight = row_weights(sample_weight, X)
         fraction = self._fraction(validation)
-        held = None if validation is None else self._judges(*validation)
+        held = self._given_judges(validation)
         training = self._split(X, np.zeros(len(y)), y, weight, held, fraction)
         kept, weight, held = y[training.rows], weight[training.rows], training.held
         errors = [(_off(kept, weight), None if held is None else _off(held.y, held.weight))]
