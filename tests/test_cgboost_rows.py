@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import kernelweave as kw
+from kernelweave.estimators.holdout import draw
 
 rng = np.random.default_rng(0)
 N = 80
@@ -76,6 +77,19 @@ def test_searches_cut_precomputed_matrices_that_are_named_by_a_text():
         cross_val_score(kw.CGBoostClassifier([kernel]), matrix, Y, cv=3) for kernel in ("precomputed", kw.Precomputed())
     )
     np.testing.assert_array_equal(by_text, by_kernel)
+
+
+def test_many_small_classes_share_the_rows_that_judge():
+    twos, rows = np.arange(N) // 2, np.arange(N)
+    held = draw(twos, rows, 0.2, np.random.RandomState(0))
+    assert len(held) == N // 5
+    assert len(set(twos[held])) == len(held)
+    some = np.where(rows < 40, 0, rows)  # one class of 40 rows; all others have a single row, which stays
+    assert (draw(some, rows, 0.2, np.random.RandomState(0)) < 40).all()
+    early = kw.CGBoostClassifier([kw.RBF(width=2.0)], termination="TR3", patience=1).fit(X, twos)
+    assert np.isfinite(early.trace_["validation_error"]).all()
+    with pytest.raises(ValueError, match="less than one row"):
+        draw(rows, rows, 0.2, np.random.RandomState(0))
 
 
 def test_a_row_of_weight_zero_is_not_there():

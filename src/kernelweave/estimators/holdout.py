@@ -32,16 +32,24 @@ class Held:
 def draw(strata: Array, rows: Array, fraction: float, rng: np.random.RandomState) -> Array:
     """Return which of the rows to hold out: a share of each stratum, but never all of one.
 
+    Strata whose share is less than a row are drawn from together, at most one row of each: with many small classes
+    each would round to none.
+
     Parameters
     ----------
     strata : (n,) class of each training row (all alike where there are none)
     rows : numbers of the rows to draw from
     """
-    found = []
+    found, firsts, small = [], [], 0
     for label in np.unique(strata[rows]):
-        some = rows[strata[rows] == label]
+        some = rng.permutation(rows[strata[rows] == label])
         size = min(round(fraction * len(some)), len(some) - 1)
-        found.append(rng.permutation(some)[:size])
+        found.append(some[:size])
+        if size == 0 and len(some) > 1:
+            firsts.append(some[0])
+            small += len(some)
+    if firsts:
+        found.append(rng.permutation(firsts)[: round(fraction * small)])
     chosen = np.sort(np.concatenate(found))
     if len(chosen) == 0:
         raise ValueError(
