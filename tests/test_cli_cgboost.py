@@ -67,6 +67,17 @@ def test_rules_of_ending_and_other_tasks(table, tmp_path):
     assert isinstance(kw.load(tmp_path / "m.kw"), kw.CGBoostNovelty)
 
 
+def test_what_a_model_is_made_of_is_said_in_words(table, tmp_path):
+    asked = ("train", table, "--label", "y", "--model", "cgboost", "--kernel", "linear", "--out", tmp_path / "m.kw")
+    assert "no columns of 120 rows and 1 kernel: it says the same of every row" in run(*asked, "--C", 1e-6).output
+    assert "no columns" in run("inspect", tmp_path / "m.kw").output
+    one = run(*asked, "--C", 0.05)
+    assert "1 column, of 1 of 120 rows and 1 kernel;" in one.output
+    assert "1 column: 1 of Linear()" in run("inspect", tmp_path / "m.kw").output
+    full = run(*asked, "--kernel", "rbf:1", "--penalty", "l2", "--memory-limit", "100KB", "--C", 100)
+    assert "NOT reached, ended by the memory limit" in full.output
+
+
 def test_sequences(tmp_path):
     X, y = kw.datasets.make_splice(80, random_state=3)
     write(tmp_path / "sites.tsv", X, y)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+ENDS = {"interrupted": "an interruption", "memory": "the memory limit", "stalled": "rounding"}
+"""What ends a fit where no rule does."""
+
 
 def is_mixture(core: Any) -> bool:
     """Return whether a fitted model gives each kernel its own coefficients of the rows."""
@@ -30,18 +33,25 @@ def columns_line(found: list[dict[str, Any]]) -> str:
     """List the kernels, in their order, with the number of their columns over all classes."""
     counts = [sum(k["columns"]) if isinstance(k["columns"], list) else k["columns"] for k in found]
     listed = ", ".join(f"{count} of {k['name']}" for count, k in zip(counts, found) if count)
-    return f"{sum(counts)} columns: {listed}" if listed else "no columns"
+    return f"{_number(sum(counts), 'column')}: {listed}" if listed else "no columns"
 
 
 def held_line(values: dict[str, Any]) -> str:
     """Say what the model is made of."""
-    rows, kernels = values["training_rows"], len(values["kernel"])
-    return f"{values['columns']} columns, of {values['support_vectors']} of {rows} rows and {kernels} kernels"
+    rows, kernels = values["training_rows"], _number(len(values["kernel"]), "kernel")
+    if values["columns"] == 0:
+        return f"no columns of {rows} rows and {kernels}: it says the same of every row"
+    return f"{_number(values['columns'], 'column')}, of {values['support_vectors']} of {rows} rows and {kernels}"
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}" + ("" if count == 1 else "s")
 
 
 def judged(values: dict[str, Any], gap: float, tol: float) -> str:
     """Say what ended the fit, and for which columns the bound holds."""
-    ended = f" NOT reached, ended by {', '.join(sorted(set(values['stopped_by'])))}"
+    ends = sorted({ENDS.get(end, end) for end in values["stopped_by"]})
+    ended = f" NOT reached, ended by {', '.join(ends)}"
     if "TR3" in values["parameters"]["termination"]:
         ended = " NOT reached: the best round on held-out rows is kept"
     ended = " reached" if gap <= tol else ended
