@@ -74,7 +74,7 @@ def test_what_a_model_is_made_of_is_said_in_words(table, tmp_path):
     one = run(*asked, "--C", 0.05)
     assert "1 column, of 1 of 120 rows and 1 kernel;" in one.output
     assert "1 column: 1 of Linear()" in run("inspect", tmp_path / "m.kw").output
-    full = run(*asked, "--kernel", "rbf:1", "--penalty", "l2", "--memory-limit", "100KB", "--C", 100)
+    full = run(*asked, "--kernel", "rbf:1", "--penalty", "l2", "--memory-limit", "200KB", "--C", 100)
     assert "NOT reached, ended by the memory limit" in full.output
 
 
