@@ -258,5 +258,5 @@ def test_patience_follows_the_growth_of_the_rounds():
 
 def test_all_rows_are_looked_at_where_that_is_quick():
     assert Rules().drawn(500_000, 3, quick=True) is None
-    assert Rules().drawn(500_000, 3) == 1024
+    assert Rules().drawn(500_000, 3) == 4096
     assert Rules(candidates=64).drawn(500_000, 3, quick=True) == 64

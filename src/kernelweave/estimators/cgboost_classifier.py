@@ -45,7 +45,7 @@ class CGBoostClassifier(ClassifierMixin, CGBoostEstimator):
         "auto" for False where the fit goes to the optimum by "TR2" alone and scans are quick, since there it is faster
     kernel_order : "given", or "cost" for the kernels that are cheapest at prediction first
     candidates : rows looked at in a round, drawn afresh each time; None for all; "auto" for all up to some ten
-        thousand rows, else 1,024.  Where not all are looked at, the certificate holds for the columns seen last.
+        thousand rows, else 4,096.  Where not all are looked at, the certificate holds for the columns seen last.
     tol : relative duality gap at which to stop
     max_iter : most rounds; -1 for no limit
     fit_intercept : True (free), "regularized" (adds ``|b|`` or ``b^2 / 2``) or False

@@ -32,7 +32,7 @@ CHEAP = 2e8
 """Kernel values of a last scan that is done for the certificate alone: about a second's work."""
 COPIES, FEWEST = 3, 32
 """Columns of n numbers that a master takes for each column, and columns that must fit for a run to begin."""
-MASTER_SHARE, MASTER_TOL = 0.1, 1e-9
+MASTER_SHARE, MASTER_TOL = 0.1, 1e-12
 """The restricted problem is solved to this share of the tolerance, but no closer than this."""
 TIGHTER, TIGHTENINGS = 0.1, 4
 """By how much slack and master tolerance shrink where nothing enters and the gap is open still, and how often."""

@@ -44,7 +44,7 @@ SMALLEST_SLACK = 1e-10
 """Scores are not known more closely than this share of their threshold."""
 ERRORS, OTHERS, GUESSES = (0.025, 0.25), (0.05, 0.25), (0.025, 1.0)
 """Columns of a kernel looked at in a round: this share of its columns, and so many for each column that may enter."""
-FEWEST, SHARE_UP_TO = 24, 10_000
+FEWEST, SHARE_UP_TO = 24, 40_000
 """Columns looked at whatever the shares, and the rows from which on a share counts as that of so many."""
 LIKELY = 0.3
 """Share of the rows of a search among all that are looked at first, by their last known violation."""

@@ -25,7 +25,7 @@ FINE_GROWTH, FINE_FIRST = {"l1": 0.15, "l2": 0.2}, {"l1": 8, "l2": 20}
 """The same under TR3, where the rounds are models to choose from."""
 PATIENCE, PATIENCE_OTHERWISE = 5, 10
 """Rounds of patience where rounds grow so (more than twice the columns meanwhile), and where they do not."""
-ALL_UP_TO, DRAWN = 4e9, 1024
+ALL_UP_TO, DRAWN = 4e9, 4096
 """Kernel values up to which a round may look at all rows, and the rows drawn beyond that."""
 
 
@@ -68,7 +68,7 @@ class Rules:
     Examples
     --------
     >>> Rules(termination=("TR3", "TR4"), max_rounds=500).drawn(n=500_000, m=3)
-    1024
+    4096
     """
 
     termination: tuple[str, ...] = ("TR2",)
