@@ -5,6 +5,7 @@ from kernelweave.plots.curves import CurvesDisplay
 from kernelweave.plots.grams import NGramDisplay
 from kernelweave.plots.kmers import KmerDisplay, PoimDisplay
 from kernelweave.plots.positional import DegreeWeightsDisplay, PositionWeightsDisplay
+from kernelweave.plots.rounds import RoundsDisplay
 from kernelweave.plots.weight_path import WeightPathDisplay
 from kernelweave.plots.weights import KernelWeightsDisplay
 
@@ -17,5 +18,6 @@ __all__ = [
     "NGramDisplay",
     "PoimDisplay",
     "PositionWeightsDisplay",
+    "RoundsDisplay",
     "WeightPathDisplay",
 ]

@@ -168,6 +168,11 @@ def heat_map(ax: Any, values: np.ndarray, names: Sequence[str], labels: Sequence
 
 def fitted_weights(model: Any) -> np.ndarray:
     """Return the weights of a fitted model, or raise one sentence."""
+    if hasattr(model, "columns_"):
+        raise TypeError(
+            f"{type(model).__name__} gives each kernel its own coefficients of the rows in place of one weight; "
+            "RoundsDisplay draws its columns."
+        )
     if not hasattr(model, "kernel_weights_"):
         raise TypeError(f"{type(model).__name__} has no kernel weights; expected a fitted model with many kernels.")
     return np.asarray(model.kernel_weights_)
