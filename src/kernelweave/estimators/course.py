@@ -53,17 +53,18 @@ class Course:
         return float(self.intercept[min(number, len(self) - 1)])
 
 
-def course_of(result: BoostResult, rows: Array) -> Course:
-    """Return the rounds of a result up to the kept one; `rows` are the numbers of the pool's rows."""
+def course_of(result: BoostResult, rows: Array, scale: Array | None = None) -> Course:
+    """Return the rounds of a result up to the kept one; `rows` and `scale` are numbers and scale of the pool's rows."""
     rounds = [result.stages[number] for number in range(result.best_round + 1)]
     every = np.concatenate([stage.places for stage in rounds])
     used, numbers = np.unique(every, return_inverse=True)
+    factor = 1.0 if scale is None else scale[result.rows[every]]
     return Course(
         result.kernels[used],
         rows[result.rows[used]],
         np.concatenate([[0], np.cumsum([len(stage.places) for stage in rounds])]).astype(np.int64),
         numbers.astype(np.int32),
-        np.concatenate([stage.coef for stage in rounds]),
+        np.concatenate([stage.coef for stage in rounds]) * factor,
         np.array([stage.intercept for stage in rounds]),
         np.array([stage.level for stage in rounds]),
     )

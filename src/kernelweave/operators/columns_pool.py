@@ -2,6 +2,7 @@
 
 Column ``j = p n + i`` is ``K_p(., x_i)`` on the n training rows.  The pool makes columns that are asked for and scores
 any set of them against a vector, ``K_p[:, rows]'u``, in bounded memory: never an n x n matrix beyond the limit.
+Columns may be multiplied by a number for each row, `scale`: a column stands for that multiple of the kernel.
 How each kernel is held (see `column_sources`) is planned before anything is made; `plan` says why.
 """
 
@@ -36,6 +37,7 @@ class ColumnPool:
     kernels : with every learned parameter filled in
     X : training rows
     limit : bytes, a text such as "4GB", or "auto"
+    scale : (n,) what the columns of each row are multiplied by, or None
 
     Attributes
     ----------
@@ -56,12 +58,16 @@ class ColumnPool:
     array([0.368, 1.   , 0.368])
     """
 
-    def __init__(self, kernels: Sequence[Kernel], X: Any, engine: Engine, limit: float | str | None = "auto"):
+    def __init__(
+        self, kernels: Sequence[Kernel], X: Any, engine: Engine, limit: float | str | None = "auto",
+        scale: Array | None = None,
+    ):  # fmt: skip
         self.kernels, self.X, self.engine, self.family = list(kernels), X, engine, Family(kernels)
         self.n, self.m = int(X.shape[0]) if hasattr(X, "shape") else len(X), len(self.kernels)
         self.scored, self.made = np.zeros(self.m, np.int64), np.zeros(self.m, np.int64)
         self.group = {k: g for g, members in enumerate(self.family.members) for k in members}
         self._rows: dict[int, Any] = {}
+        self.scale = scale
         self.budget = memory_budget(limit)
         self.held = 0.0
         self.source: dict[int, Source] = {}
@@ -74,7 +80,9 @@ class ColumnPool:
 
     def columns(self, kernel: int, rows: Array) -> Array:
         """Return ``K_p[:, rows]``, (n, len(rows)) float64, column after column in memory."""
-        return self.source[kernel].columns(kernel, np.asarray(rows, np.int64))
+        rows = np.asarray(rows, np.int64)
+        made = self.source[kernel].columns(kernel, rows)
+        return made if self.scale is None else made * self.scale[rows]
 
     def scores(self, kernel: int, u: Array, rows: Array | None = None) -> Array:
         """Return ``K_p[:, rows]'u``, (len(rows),); all rows where `rows` is None."""
@@ -92,7 +100,7 @@ class ColumnPool:
             some = [kernels[place] for place in places]
             out[places] = self.source[some[0]].scores(some, u, active, rows)
         self.scored[list(kernels)] += len(rows)
-        return out
+        return out if self.scale is None else out * self.scale[rows]
 
     def against(self, X: Any) -> NewColumns:
         """Return the columns on other rows, for validation."""
@@ -188,7 +196,7 @@ class NewColumns:
             out[:, here] = pool.family.finish(kernel, base.block(take(new, here), kept, np.float64)).T
 
         pool.engine.map(tile, spans(self.n, NEW_ROWS))
-        return out.T
+        return out.T if pool.scale is None else out.T * pool.scale[rows]
 
 
 def _bytes(table: Any) -> int:
