@@ -53,8 +53,8 @@ def draw(strata: Array, rows: Array, fraction: float, rng: np.random.RandomState
     chosen = np.sort(np.concatenate(found))
     if len(chosen) == 0:
         raise ValueError(
-            f"validation_fraction={fraction!r} of {len(rows)} rows is less than one row; raise it or hand validation "
-            "rows to fit."
+            f"validation_fraction={fraction!r} of n_samples={len(rows)} is less than one row; raise it or hand "
+            "validation rows to fit."
         )
     return chosen
 
