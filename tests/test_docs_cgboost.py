@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import matplotlib
 import numpy as np
 import pytest
 
@@ -9,8 +10,9 @@ from pages import examples
 
 
 def test_the_examples_run_from_top_to_bottom(tmp_path, monkeypatch):
+    matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)
-    names = examples("docs/cgboost.md", 6)
+    names = examples("docs/cgboost.md", 7)
     model, early = names["model"], names["early"]
     assert model.scanned_ == "all"
     assert model.score(names["X_new"], names["y_new"]) > 0.95
@@ -19,3 +21,4 @@ def test_the_examples_run_from_top_to_bottom(tmp_path, monkeypatch):
     assert names["bound"] == pytest.approx(names["sure"].dual_objective_)
     assert names["sure"].duality_gap_ <= 1e-6
     assert (tmp_path / "sites.kw").stat().st_size > 0
+    assert (tmp_path / "rounds.png").stat().st_size > 0
