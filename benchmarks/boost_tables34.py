@@ -47,7 +47,7 @@ from common import conditions, show, timed, write_csv, write_picture
 from kernelweave.plots.style import figure, quiet
 
 METHODS = ("L", "Q", "R", "L+Q", "L+R", "L+Q+R", MIXTURE)
-COSTS = {"l1": (0.3, 1.0, 3.0, 10.0, 30.0), "l2": (0.1, 1.0, 10.0, 100.0, 1000.0)}
+COSTS = {"l1": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0), "l2": (0.1, 1.0, 10.0, 100.0, 1000.0)}
 SIZES = (1000, 2000, 10_000)
 FEW_GAUSSIANS = 13
 """The most Gaussian columns of the paper's mixtures."""
