@@ -67,6 +67,24 @@ def test_rules_of_ending_and_other_tasks(table, tmp_path):
     assert isinstance(kw.load(tmp_path / "m.kw"), kw.CGBoostNovelty)
 
 
+def test_what_held_out_rows_say_of_a_model(table, tmp_path):
+    kernels = ("--kernel", "linear", "--kernel", "rbf:1")
+    asked = ("--label", "y", "--model", "cgboost", *kernels, "--out", tmp_path / "m.kw")
+    early = ("train", table, *asked, "--termination", "TR3", "--C", 100)
+    said = run(*early).output
+    model = kw.load(tmp_path / "m.kw")
+    errors = model.trace_["validation_error"]
+    words = f"error on held-out rows {errors.min():.3g}, at round {errors.argmin() + 1} of {model.n_iter_}"
+    assert words in said
+    assert words in run("inspect", tmp_path / "m.kw").output
+    assert json.loads(run(*early, "--json").stdout)["held_out_error"] == [errors.min()]
+    assert "held-out" not in run("train", table, *asked).output
+    several = table.with_name("three.csv")
+    rows = [row.rsplit(",", 1)[0] for row in table.read_text().splitlines()[1:]]
+    several.write_text("a,b,y\n" + "\n".join(f"{row},{'klm'[i % 3]}" for i, row in enumerate(rows)))
+    assert "mean error of the classes on held-out rows" in run("train", several, *asked, "--termination", "TR3").output
+
+
 def test_what_a_model_is_made_of_is_said_in_words(table, tmp_path):
     asked = ("train", table, "--label", "y", "--model", "cgboost", "--kernel", "linear", "--out", tmp_path / "m.kw")
     assert "no columns of 120 rows and 1 kernel: it says the same of every row" in run(*asked, "--C", 1e-6).output

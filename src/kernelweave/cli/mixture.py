@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 ENDS = {"interrupted": "an interruption", "memory": "the memory limit", "stalled": "rounding"}
@@ -20,7 +21,20 @@ def facts(core: Any) -> dict[str, Any]:
         "columns": len(core.columns_),
         "scanned": core.scanned_,
         "stopped_by": core.stopped_by_,
+        "kept_round": [len(course) for course in core.stages_],
+        "held_out_error": _held_out_error(core),
     }
+
+
+def _held_out_error(core: Any) -> list[float] | None:
+    """Return the error on held-out rows at the round that is kept, for each output; None where none were held out."""
+    errors = core.trace_.columns.get("validation_error", [])
+    owners = core.trace_.columns.get("output", [0] * len(errors))
+    found = []
+    for output, course in enumerate(core.stages_):
+        mine = [float(error) for error, owner in zip(errors, owners) if owner == output]
+        found.append(mine[len(course) - 1] if len(course) <= len(mine) else math.nan)
+    return found if all(map(math.isfinite, found)) else None
 
 
 def kernels(core: Any) -> list[dict[str, Any]]:
@@ -39,9 +53,21 @@ def columns_line(found: list[dict[str, Any]]) -> str:
 def held_line(values: dict[str, Any]) -> str:
     """Say what the model is made of."""
     rows, kernels = values["training_rows"], _number(len(values["kernel"]), "kernel")
+    judged = _judged_by(values)
     if values["columns"] == 0:
-        return f"no columns of {rows} rows and {kernels}: it says the same of every row"
-    return f"{_number(values['columns'], 'column')}, of {values['support_vectors']} of {rows} rows and {kernels}"
+        return f"no columns of {rows} rows and {kernels}: it says the same of every row{judged}"
+    made = f"{_number(values['columns'], 'column')}, of {values['support_vectors']} of {rows} rows and {kernels}"
+    return made + judged
+
+
+def _judged_by(values: dict[str, Any]) -> str:
+    """Say how held-out rows judge the model, where there are some."""
+    errors, kept = values["held_out_error"], values["kept_round"]
+    if errors is None:
+        return ""
+    if len(errors) > 1:
+        return f"; mean error of the classes on held-out rows {sum(errors) / len(errors):.3g}"
+    return f"; error on held-out rows {errors[0]:.3g}, at round {kept[0]} of {values['iterations']}"
 
 
 def _number(count: int, what: str) -> str:
