@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -173,6 +173,12 @@ def test_windows_of_long_sequences_can_be_scored():
     long = kw.Sequences.from_strings(["".join(sites.to_strings()[:2])], "dna")
     scores = np.concatenate([windows.scores for windows in kw.scan(fitted, long)])
     np.testing.assert_allclose(scores[[0, length]], fitted.decision_function(sites[:2]), atol=1e-9)
+
+
+def test_it_says_after_how_many_rounds_a_fit_ended():
+    for rounds, words in ((1, "after a round; raise max_iter"), (2, "after 2 rounds; raise max_iter")):
+        with pytest.warns(ConvergenceWarning, match=words):
+            kw.CGBoostClassifier(KERNELS, max_iter=rounds).fit(X, Y)
 
 
 def test_it_says_how_columns_are_held():

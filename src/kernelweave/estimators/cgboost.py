@@ -264,11 +264,11 @@ def _warn_unless_converged(results: list[BoostResult], tol: float) -> None:
     worst = max((result for result in results if not result.converged), key=lambda r: r.gap, default=None)
     if worst is None:
         return
-    gap, rounds = f"a duality gap of {worst.gap:.2g}", worst.n_rounds
+    gap, rounds = f"a duality gap of {worst.gap:.2g}", "a round" if worst.n_rounds == 1 else f"{worst.n_rounds} rounds"
     texts = {
         "interrupted": f"Stopped early at {gap}: the best model so far is kept.",
-        "memory": f"The columns in use fill the memory_limit after {rounds} rounds, at {gap}; raise it or tol.",
-        "stalled": f"Rounding ends the fit at {gap} after {rounds} rounds; raise tol or set normalize.",
+        "memory": f"The columns in use fill the memory_limit after {rounds}, at {gap}; raise it or tol.",
+        "stalled": f"Rounding ends the fit at {gap} after {rounds}; raise tol or set normalize.",
     }
-    usual = f"The fit ended at {gap}, above tol={tol:g}, after {rounds} rounds; raise max_iter or tol."
+    usual = f"The fit ended at {gap}, above tol={tol:g}, after {rounds}; raise max_iter or tol."
     warnings.warn(texts.get(worst.reason, usual), ConvergenceWarning, stacklevel=4)
