@@ -124,3 +124,16 @@ def test_few_features_are_used_instead_of_values():
     assert [isinstance(pool.source[k], Embedded) for k in range(3)] == [True, True, False]
     pool.scan(range(3), u_of(1.0))
     assert pool.made.tolist() == [0, 0, N]
+
+
+def test_columns_are_multiplied_by_the_scale_of_their_row(case):
+    plain, grams = case
+    scale, u = np.linspace(0.5, 3.0, N), u_of(0.7)
+    pool = ColumnPool(plain.kernels, plain.X, Threads(2), "1GB", scale)
+    kernels = range(len(grams))
+    np.testing.assert_allclose(pool.scan(kernels, u), [scale * (K.T @ u) for K in grams], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(pool.scan(kernels, u, ROWS), pool.scan(kernels, u)[:, ROWS], rtol=1e-9, atol=1e-9)
+    for k in kernels:
+        np.testing.assert_allclose(pool.columns(k, ROWS), grams[k][:, ROWS] * scale[ROWS], rtol=1e-9, atol=1e-9)
+        expected = plain.against(plain.X[:9]).columns(k, ROWS) * scale[ROWS]
+        np.testing.assert_allclose(pool.against(plain.X[:9]).columns(k, ROWS), expected, rtol=1e-12)
