@@ -277,3 +277,36 @@ def test_all_rows_are_looked_at_where_that_is_quick():
     assert Rules().drawn(500_000, 3, quick=True) is None
     assert Rules().drawn(500_000, 3) == 4096
     assert Rules(candidates=64).drawn(500_000, 3, quick=True) == 64
+
+
+@pytest.mark.parametrize("strategy", ["stratified", "regular"])
+@pytest.mark.parametrize("kind", ["one_class", "nu_classification", "hinge"])
+def test_tr1_ends_only_where_error_points_have_nothing_to_offer(kind, strategy):
+    problem, pool = problem_of(kind), pool_of()
+    found = generate(problem, pool, Rules(("TR1",), strategy=strategy, tol=1e-6))
+    assert found.reason in ("TR1", "TR2")
+    assert len(found.rows) > 0
+    outputs = GRAMS[:, found.kernels * N + found.rows] @ found.coef + found.intercept
+    errors = np.flatnonzero(problem.losses(outputs, found.level) > 1e-6)
+    scores = GRAMS.T @ found.u
+    of_errors = scores.reshape(-1, N)[:, errors]
+    assert problem.violation(of_errors, problem.threshold(found.objective)).max(initial=0.0) <= 1e-5
+
+
+def test_targets_that_are_all_alike_are_an_optimum():
+    problem = BoostProblem("epsilon_insensitive", np.full(N, 3.0), np.ones(N), epsilon=0.1)
+    found = generate(problem, pool_of(), Rules())
+    assert (found.reason, found.converged, len(np.flatnonzero(found.coef))) == ("TR2", True, 0)
+
+
+def test_values_beyond_a_linear_programme_are_told():
+    pool = pool_of([Linear()], 1e9 * X)
+    with pytest.raises(ValueError, match=r"Kernel values reach .* set normalize='trace' or rescale"):
+        generate(problem_of("hinge"), pool, Rules())
+
+
+def test_the_last_round_is_told():
+    told = []
+    found = generate(problem_of("hinge"), pool_of(), Rules(), monitor=lambda progress: told.append(progress))
+    assert len(told) == found.n_rounds
+    assert told[-1].extra["columns"] == found.trace["columns"][-1]

@@ -104,7 +104,10 @@ class ProgressLine(Status):
         rate = progress.iteration / max(progress.seconds, 1e-9)
         part = f"{self.parts[self.part]}  " if self.part < len(self.parts) and len(self.parts) > 1 else ""
         gap = f"gap {max(progress.gap, 0.0):.2e}" if math.isfinite(progress.gap) else "no gap yet"
-        return f"{part}iteration {progress.iteration}  {gap}  {progress.seconds:.1f} s  {rate:.3g} iterations/s"
+        return (
+            f"{part}iteration {progress.iteration}  {gap}{progress.further()}  {progress.seconds:.1f} s  "
+            f"{rate:.3g} iterations/s"
+        )
 
 
 @contextmanager

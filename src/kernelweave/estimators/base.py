@@ -187,8 +187,8 @@ def make_monitor(callbacks: Iterable[Monitor], verbose: int) -> Monitor:
     def monitor(progress: Progress) -> bool:
         if verbose:
             logger.info(
-                "iteration %d  %.1f s  primal %.6g  dual %.6g  gap %.2g",
-                progress.iteration, progress.seconds, progress.primal, progress.dual, progress.gap,
+                "iteration %d  %.1f s  primal %.6g  dual %.6g  gap %.2g%s",
+                progress.iteration, progress.seconds, progress.primal, progress.dual, progress.gap, progress.further(),
             )  # fmt: skip
         answers = [bool(callback(progress)) for callback in callbacks]
         return any(answers)

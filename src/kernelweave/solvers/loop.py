@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from kernelweave.solvers.certificate import Ledger, PrimalPoint
@@ -12,6 +13,8 @@ from kernelweave.solvers.result import Result, Trace
 
 STALLED = 1000
 """A run whose best points have not changed for so many iterations has met the limits of rounding and ends."""
+TOLD = {"columns": "columns", "train_error": "training error", "validation_error": "held-out error"}
+"""Further columns of a trace that are worth a word while a run goes on, and their names."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +31,23 @@ class Stop:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a monitor is told after each iteration."""
+    """What a monitor is told after each iteration; `extra` are the further columns of the trace, such as errors."""
 
     iteration: int
     seconds: float
     primal: float
     dual: float
     gap: float
+    extra: Mapping[str, float] = field(default_factory=dict)
+
+    def further(self) -> str:
+        """Return what else is known of an iteration, as the end of a line.
+
+        >>> Progress(1, 0.1, 2.0, 1.0, 0.5, {"columns": 8.0, "validation_error": 0.25}).further()
+        '  columns 8  held-out error 0.25'
+        """
+        known = {word: self.extra.get(name, math.nan) for name, word in TOLD.items()}
+        return "".join(f"  {word} {value:.4g}" for word, value in known.items() if not math.isnan(value))
 
 
 Monitor = Callable[[Progress], Any]
@@ -75,7 +88,7 @@ def run(solver: Solver, problem: Any, stop: Stop, monitor: Monitor | None = None
             primal = ledger.primal.value if ledger.primal else float("inf")
             dual = ledger.dual.value if ledger.dual else float("-inf")
             trace.add(seconds=seconds, primal=primal, dual=dual, gap=ledger.gap, **extra)
-            asked = monitor(Progress(iteration, seconds, primal, dual, ledger.gap)) if monitor else None
+            asked = monitor(Progress(iteration, seconds, primal, dual, ledger.gap, extra)) if monitor else None
             if ledger.gap <= stop.tol:
                 break
             if asked:

@@ -72,7 +72,7 @@ def generate(
         raise ValueError("TR3 stops by the validation error; give validation rows.")
     solver = Generation(problem, pool, rules, order, validation, train_error)
     stop = Stop(rules.tol, rules.max_rounds)
-    done = run(solver, problem, stop, lambda progress: solver.ended or (monitor is not None and monitor(progress)))
+    done = run(solver, problem, stop, lambda progress: (monitor is not None and monitor(progress)) or solver.ended)
     return solver.result(done)
 
 
@@ -149,7 +149,9 @@ class Generation:
             if priced.complete:
                 self._prove(value, found.u)
             ledger.offer(dual=DualPoint(found.u, value))
-            if len(priced.rows) == 0 and ledger.gap > self.rules.tol:
+            if self.problem.gap(found.objective, value) <= self.rules.tol:
+                self.reason = "TR2"  # also where both objectives are the rounding of zero
+            elif len(priced.rows) == 0 and ledger.gap > self.rules.tol:
                 self.tightened += 1
                 self.reason = "stalled" if self.tightened > TIGHTENINGS else None
         return self._line(found)

@@ -30,6 +30,8 @@ from kernelweave.solvers.highs import INFINITY, quiet_model, solve
 TOLERANCE = 1e-9
 """How far HiGHS may miss a constraint, in units of costs and targets."""
 DUAL_SIMPLEX = 1
+LARGEST = 1e15
+"""HiGHS takes no larger numbers."""
 
 
 class LPMaster:
@@ -100,6 +102,12 @@ class LPMaster:
 
     def _add_rows(self, rows: Array, low: float, high: float) -> None:
         m, width = rows.shape
+        largest = float(np.abs(rows).max(initial=0.0))
+        if not largest < LARGEST:
+            raise ValueError(
+                f"Kernel values reach {largest:.2g}, more than a linear programme can hold; set normalize='trace' or "
+                "rescale the features."
+            )
         self.lp.addRows(
             m, np.full(m, low), np.full(m, high), rows.size, np.arange(0, rows.size, width, dtype=np.int32),
             np.tile(np.arange(width, dtype=np.int32), m), np.ascontiguousarray(rows).ravel(),

@@ -28,7 +28,7 @@ squares of the scores outside, so each of N columns may have a share ``tol objec
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -112,13 +112,13 @@ class Pricing:
     def price(self, found: Restricted, most: int, errors_only: bool = False) -> Priced:
         """Return up to `most` columns to enter; `errors_only` ends the search at the error points (TR1)."""
         look, slack, self.round = Look(self, found, most), self.slack(found), self.round + 1
+        errors, chosen = self.errors(found), cast(list[int], [])
         if self.strategy == "stratified":
-            errors = self.errors(found)
             chosen = self._promising(look, errors, errors_only, slack)
-            if not chosen and errors_only:
-                chosen = self._by_parts(look, errors, slack)[0]
-            if chosen or errors_only:
-                return look.priced(look.pick(chosen, slack), "errors", False)
+        if not chosen and errors_only:
+            chosen = (self._by_parts if self.strategy == "stratified" else self._together)(look, errors, slack)[0]
+        if chosen or errors_only:
+            return look.priced(look.pick(chosen, slack), "errors", False)
         every = np.arange(self.pool.n)
         search = self._by_parts if self.strategy == "stratified" else self._together
         chosen, settled = search(look, self._draw(every, self.candidates), slack)
@@ -127,7 +127,12 @@ class Pricing:
         return look.priced(look.pick(chosen, slack), "all", settled)
 
     def errors(self, found: Restricted) -> Array:
-        """Return the rows with a loss: inside the margin, outside the tube, or below rho."""
+        """Return the rows with a loss: inside the margin, outside the tube, or below rho; all where nothing is in use.
+
+        (Problems with a rho start at f = 0 and rho = 0, where no row has a loss.)
+        """
+        if self.entered == 0:
+            return np.arange(self.pool.n)
         losses = self.problem.losses(found.outputs, found.level)
         scale = max(1.0, float(np.abs(self.problem.y).max(initial=0.0)))
         return np.flatnonzero(losses > ERROR_SLACK * scale)
