@@ -310,3 +310,14 @@ def test_the_last_round_is_told():
     found = generate(problem_of("hinge"), pool_of(), Rules(), monitor=lambda progress: told.append(progress))
     assert len(told) == found.n_rounds
     assert told[-1].extra["columns"] == found.trace["columns"][-1]
+
+
+def test_a_very_large_cost_is_a_hard_margin():
+    rows = np.random.default_rng(4).normal(size=(60, 3))
+    y = np.where(rows[:, 0] + rows[:, 1] > 0, 1.0, -1.0)
+    optima = [
+        generate(BoostProblem("hinge", y, np.full(60, cost)), pool_of([RBF(width=9.0)], rows), Rules(tol=1e-4))
+        for cost in (1e5, 1e7)
+    ]
+    assert all(found.converged for found in optima)
+    assert optima[0].objective == pytest.approx(optima[1].objective, rel=2e-4)

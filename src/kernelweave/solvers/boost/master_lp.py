@@ -15,8 +15,8 @@ method goes on from it: the same steps as adding a column to the primal programm
 method, but on a basis of as many rows as there are columns generated, not of one or two rows for each example.  It took
 a third to a half of the time (1,000 rows of covertype, three kernels).
 
-Prices are measured in units of the mean cost and targets in units of the largest, so that the tolerances of HiGHS,
-which are absolute, mean the same for every problem.
+Prices are measured in units of the mean cost (or of 1, if that is less) and targets in units of the largest, so that
+the tolerances of HiGHS, which are absolute, mean the same for every problem.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from kernelweave.solvers.highs import INFINITY, quiet_model, solve
 TOLERANCE = 1e-9
 """How far HiGHS may miss a constraint, in units of costs and targets."""
 DUAL_SIMPLEX = 1
+LARGEST_UNIT = 1.0
+"""Prices of dear rows are measured in units of no more: their scores must stay below 1, so that they are small."""
 LARGEST = 1e15
 """HiGHS takes no larger numbers."""
 
@@ -51,7 +53,7 @@ class LPMaster:
     def __init__(self, problem: BoostProblem):
         self.problem, self.box = problem, problem.box()
         self.features = np.empty((problem.n, 0), order="F")
-        self.unit = max(float(problem.cost.mean()), np.finfo(float).tiny)
+        self.unit = min(max(float(problem.cost.mean()), np.finfo(float).tiny), LARGEST_UNIT)
         self.sign = np.where(self.box.high > 0, 1.0, -1.0) if problem.regression else problem.y[None]
         goals = self.sign * self.box.p
         self.goal_unit = max(float(np.abs(goals).max()), np.finfo(float).tiny) if not problem.homogeneous else 1.0
