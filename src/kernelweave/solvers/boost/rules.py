@@ -18,11 +18,11 @@ from kernelweave.solvers.boost.pricing import STRATEGIES
 from kernelweave.solvers.boost.problem import Array, BoostProblem
 
 TERMINATIONS = ("TR1", "TR2", "TR3", "TR4")
-GROWTH, FIRST = {"l1": 0.2, "l2": 2.0}, {"l1": 10, "l2": 32}
-"""Columns that enter in a round: this share of those in use, and at least so many.  The optimum of the 2-norm uses
-nearly all columns, so that small steps would be wasted."""
+GROWTH, FIRST = {"l1": 0.2, "l2": 30.0}, {"l1": 10, "l2": 100}
+"""Columns that enter in a round on the way to the optimum (TR2 alone): this share of those in use, at least so many.
+The optimum of the 2-norm uses nearly all columns, so that small steps would be wasted."""
 FINE_GROWTH, FINE_FIRST = {"l1": 0.15, "l2": 0.2}, {"l1": 8, "l2": 20}
-"""The same under TR3, where the rounds are models to choose from."""
+"""The same under other rules, where the rounds are models to choose from."""
 PATIENCE, PATIENCE_OTHERWISE = 5, 10
 """Rounds of patience where rounds grow so (more than twice the columns meanwhile), and where they do not."""
 ALL_UP_TO, DRAWN = 4e9, 4096
@@ -114,6 +114,6 @@ class Rules:
     def most(self, problem: BoostProblem, used: int) -> int:
         """Return how many columns may enter in a round."""
         if self.columns_per_round == "auto":
-            first, growth = (FINE_FIRST, FINE_GROWTH) if "TR3" in self.termination else (FIRST, GROWTH)
+            first, growth = (FIRST, GROWTH) if self.termination == ("TR2",) else (FINE_FIRST, FINE_GROWTH)
             return max(first[problem.penalty], int(growth[problem.penalty] * used))
         return int(self.columns_per_round)
