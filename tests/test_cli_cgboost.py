@@ -12,6 +12,9 @@ import kernelweave as kw
 from kernelweave.cli.app import app
 from kernelweave.interpret import top_kmers
 from kernelweave.io import write
+from kernelweave.plots import RoundsDisplay
+
+KERNELS = ("--kernel", "linear", "--kernel", "rbf:1")
 
 
 def run(*arguments, code=0):
@@ -94,6 +97,54 @@ def test_what_a_model_is_made_of_is_said_in_words(table, tmp_path):
     assert "1 column: 1 of Linear()" in run("inspect", tmp_path / "m.kw").output
     full = run(*asked, "--kernel", "rbf:1", "--penalty", "l2", "--memory-limit", "200KB", "--C", 100)
     assert "NOT reached, ended by the memory limit" in full.output
+
+
+@pytest.fixture(scope="module", name="three")
+def three_classes(table):
+    model = table.with_name("three.kw")
+    lines = table.with_name("sizes.csv").read_text().splitlines()[1:]
+    kinds = ["klm"[np.digitize(float(line.rsplit(",", 1)[1]), [0.3, 1.0])] for line in lines]
+    rows = [f"{line.rsplit(',', 1)[0]},{kind}" for line, kind in zip(lines, kinds)]
+    table.with_name("kinds.csv").write_text("a,b,y\n" + "\n".join(rows) + "\n")
+    run("train", table.with_name("kinds.csv"), "--label", "y", "--model", "cgboost", *KERNELS, "--out", model)
+    return model
+
+
+@pytest.mark.parametrize(("options", "target"), [((), None), (("--class", "l"), "l")])
+def test_rounds_are_drawn(three, tmp_path, monkeypatch, options, target):
+    drawn, plot = [], RoundsDisplay.plot
+    monkeypatch.setattr(RoundsDisplay, "plot", lambda self: (drawn.append(self), plot(self))[1])
+    picture = tmp_path / "rounds.png"
+    found = json.loads(run("inspect", three, "--plot", picture, "--json", *options).stdout)
+    assert (found["drawn"], found["plot"]) == ("rounds", str(picture))
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    asked = RoundsDisplay.from_estimator(kw.load(three), target=target)
+    np.testing.assert_array_equal(drawn[0].train_error, asked.train_error)
+    np.testing.assert_array_equal(drawn[0].columns, asked.columns)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--top", 3), "--top, --length, --draw and --origin are for models with one weight for each kernel"),
+        (("--plot", "r.png", "--length", 2), "gives each kernel its own coefficients of the rows"),
+        (("--plot", "r.png", "--draw", "poim"), "gives each kernel its own coefficients of the rows"),
+        (("--origin", 1), "gives each kernel its own coefficients of the rows"),
+        (("--class", "l"), "name the file of the picture with --plot"),
+        (("--plot", "r.png", "--class", "x"), "--class x is no class of the model; it knows k, l, m"),
+        (("--plot", "r.doc"), "does not tell the kind of picture"),
+    ],
+)
+def test_pictures_that_a_mixture_has_not(three, options, sentence):
+    assert sentence in " ".join(run("inspect", three, *options, code=1).output.split())
+
+
+def test_two_classes_have_one_course(table, tmp_path):
+    model = tmp_path / "m.kw"
+    run("train", table, "--label", "y", "--model", "cgboost", "--out", model)
+    refused = run("inspect", model, "--plot", tmp_path / "r.png", "--class", "in", code=1)
+    assert "--class is for models of more than two classes" in refused.output
+    assert "picture" in run("inspect", model, "--plot", tmp_path / "r.png").output
 
 
 def test_sequences(tmp_path):

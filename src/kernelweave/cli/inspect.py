@@ -17,14 +17,19 @@ SHOWN = (
 """Parameters that tell a person what was asked for."""
 
 
-WHAT = "What was learned: n-grams, k-mers"
+WHAT = "What was learned: n-grams, k-mers, rounds"
 Top = Annotated[int | None, o.option(WHAT, "How many of the best k-mers or n-grams to list (default 10).", min=1)]
 Length = Annotated[int | None, o.option(WHAT, "List those of this length only.", "--length", "-k", min=1)]
 Class = Annotated[
     str | None, o.option(WHAT, "Speak of this class, for a model of several.", "--class", metavar="LABEL")
 ]
 Plot = Annotated[
-    str | None, o.option(WHAT, "Draw what the model has learned into a .png, .pdf or .svg.", metavar="FILE")
+    str | None,
+    o.option(
+        WHAT,
+        "Draw what the model has learned into a .png, .pdf or .svg; for cgboost, errors and columns by round.",
+        metavar="FILE",
+    ),
 ]
 Draw = Annotated[
     Literal["degrees", "positions", "kmers", "poim", "ngrams"] | None,
@@ -53,7 +58,8 @@ def inspect(
     """Show what a model is: estimator, kernel, support vectors, certificate, training sizes, file format.
 
     Where it compares k-mers at positions, also learned weights by degree and position and the best k-mers; where it
-    counts n-grams of text, sequences or lattices, those that decide most.
+    counts n-grams of text, sequences or lattices, those that decide most. Of a mixture (cgboost), the columns of each
+    kernel.
 
     \b
     Examples:
@@ -62,14 +68,13 @@ def inspect(
       kernelweave inspect calls.kw --top 30 --class GetWeather
       kernelweave inspect sites.kw --plot importance.png --draw poim --origin 60
       kernelweave inspect calls.kw --plot words.png
+      kernelweave inspect mixture.kw --plot rounds.png
       kernelweave inspect sites.kw --json | jq .duality_gap
     """
     from kernelweave.cli.rows import last_step
     from kernelweave.estimators import load
     from kernelweave.estimators.persistence import read_header
 
-    if plot is None and (draw is not None or origin is not None):
-        raise ValueError("--draw and --origin say how to draw a picture; name its file with --plot.")
     say = Output(json, quiet)
     header, size = read_header(model), os.path.getsize(model)
     fitted = load(model)
@@ -83,15 +88,32 @@ def inspect(
         **found,
     }
     file = f"{model} ({size_of(size)}), model format {header['version']}, written by kernelweave {header['library']}"
-    learned: dict[str, Any] = {}
     core = last_step(fitted)
     if mixture.is_mixture(core):
-        if any(given is not None for given in (plot, top, length, target)):
-            raise ValueError(
-                f"{model} gives each kernel its own coefficients of the rows; --top, --length, --class and --plot are "
-                "for models with one weight for each kernel."
-            )
-    elif explain.is_positional(core):
+        others = (top, length, draw, origin)
+        learned = mixture.rounds(core, model, plot, target, any(given is not None for given in others))
+    else:
+        learned = _learned(core, model, top, length, target, plot, draw, origin)
+    shown = [("file", file), *_lines(found), *explain.lines(learned)]
+    say.result({**values, **learned}, shown + ([("picture", plot)] if plot else []))
+    explain.table(learned, say)
+
+
+def _learned(
+    core: Any,
+    model: str,
+    top: int | None,
+    length: int | None,
+    target: str | None,
+    plot: str | None,
+    draw: str | None,
+    origin: int | None,
+) -> dict[str, Any]:
+    """List, and draw if asked for, what a model with one weight for each kernel has learned."""
+    learned: dict[str, Any] = {}
+    if plot is None and (draw is not None or origin is not None):
+        raise ValueError("--draw and --origin say how to draw a picture; name its file with --plot.")
+    if explain.is_positional(core):
         learned = explain.explained(core, top, length, target)
     elif explain.is_counted(core):
         learned = explain.counted(core, top, length, target)
@@ -107,9 +129,7 @@ def inspect(
     if plot is not None:
         learned["drawn"] = explain.picture(core, plot, draw, top, length, target, origin or 0)
         learned["plot"] = plot
-    shown = [("file", file), *_lines(found), *explain.lines(learned)]
-    say.result({**values, **learned}, shown + ([("picture", plot)] if plot else []))
-    explain.table(learned, say)
+    return learned
 
 
 def facts(model: Any) -> dict[str, Any]:

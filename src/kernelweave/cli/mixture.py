@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
+
+from kernelweave.cli.explain import chosen_class
 
 ENDS = {"interrupted": "an interruption", "memory": "the memory limit", "stalled": "rounding"}
 """What ends a fit where no rule does."""
@@ -41,6 +44,35 @@ def kernels(core: Any) -> list[dict[str, Any]]:
     """Return each kernel with the number of its columns (or numbers, one for each class)."""
     pairs = zip(core.kernel_names_.tolist(), core.n_columns_per_kernel_.T.tolist())
     return [{"name": name, "columns": columns} for name, columns in pairs]
+
+
+def rounds(core: Any, model: str, plot: str | None, target: str | None, others: bool) -> dict[str, Any]:
+    """Draw errors and columns by round, if asked for; `others` tells whether options of other models were given."""
+    if others:
+        raise ValueError(
+            f"{model} gives each kernel its own coefficients of the rows; --top, --length, --draw and --origin are for "
+            "models with one weight for each kernel, and --plot alone draws its rounds."
+        )
+    if plot is None and target is None:
+        return {}
+    if plot is None:
+        raise ValueError("--class chooses the rounds that are drawn; name the file of the picture with --plot.")
+    if target is not None and len(core.stages_) == 1:
+        raise ValueError(f"--class is for models of more than two classes; {model} has one course of rounds only.")
+    _picture(core, plot, chosen_class(core, target))
+    return {"drawn": "rounds", "plot": plot}
+
+
+def _picture(core: Any, plot: str, target: Any) -> None:
+    from kernelweave.cli.evaluate import check_picture, save_picture
+    from kernelweave.io import check_writable
+
+    check_picture(plot)
+    check_writable(plot)
+    os.environ.setdefault("MPLBACKEND", "Agg")
+    from kernelweave.plots import RoundsDisplay
+
+    save_picture(RoundsDisplay.from_estimator(core, target=target).plot(), plot)
 
 
 def columns_line(found: list[dict[str, Any]]) -> str:
