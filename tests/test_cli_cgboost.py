@@ -147,6 +147,24 @@ def test_two_classes_have_one_course(table, tmp_path):
     assert "picture" in run("inspect", model, "--plot", tmp_path / "r.png").output
 
 
+def test_patience_order_and_signs_reach_the_estimator(table, tmp_path):
+    model = tmp_path / "m.kw"
+    asked = ("train", table, "--label", "y", "--model", "cgboost", "--kernel", "rbf:1", "--kernel", "linear")
+    early = (*asked, "--out", model, "--C", 100, "--termination", "TR3")
+    run(*early, "--patience", 2)
+    short = kw.load(model)
+    assert short.n_iter_ == len(short.stages_[0]) + 2
+    run(*early, "--kernel-order", "cost")
+    assert kw.load(model).stages_[0].kernels[0] == 1
+    run(*early, "--kernel-order", "given")
+    assert kw.load(model).stages_[0].kernels[0] == 0
+    run(*asked, "--out", model)
+    assert (kw.load(model).columns_["coefficient"] < 0).any()
+    run(*asked, "--out", model, "--positive")
+    assert (kw.load(model).columns_["coefficient"] > 0).all()
+    assert "positive=True" in run("inspect", model).stdout
+
+
 def test_sequences(tmp_path):
     X, y = kw.datasets.make_splice(80, random_state=3)
     write(tmp_path / "sites.tsv", X, y)
@@ -163,6 +181,10 @@ def test_sequences(tmp_path):
     [
         (("--model", "cgboost", "--norm", 2), "--norm has no meaning for --task classify with --model cgboost"),
         (("--penalty", "l2"), "--penalty has no meaning for --task classify"),
+        (("--patience", 3), "--patience has no meaning for --task classify"),
+        (("--kernel-order", "cost", "--norm", 2), "--kernel-order has no meaning for --task classify with --model mkl"),
+        (("--positive",), "--positive has no meaning for --task classify"),
+        (("--model", "cgboost", "--patience", 3), "ask for it with --termination TR3"),
         (("--model", "cgboost", "--termination", "TR7"), "name one or several of TR1, TR2, TR3, TR4"),
         (("--model", "kernel", "--kernel", "linear", "--kernel", "rbf"), "but --kernel was given 2 times"),
     ],

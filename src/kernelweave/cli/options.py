@@ -96,6 +96,23 @@ Termination = Annotated[
 ValidationFraction = Annotated[
     float | None, option(LEARN, "For cgboost: share of the rows held out to judge the rounds (a fifth with TR3).")
 ]
+Patience = Annotated[
+    int | None,
+    option(
+        LEARN, "For cgboost: rounds without a better error on held-out rows that end TR3 (default 5).", min=1,
+        metavar="N",
+    ),
+]  # fmt: skip
+KernelOrder = Annotated[
+    Literal["given", "cost"] | None,
+    option(
+        LEARN,
+        "For cgboost: ask the kernels as given (default), or by cost, those that predict cheapest first; the optimum "
+        "does not depend on it.",
+        metavar="ORDER",
+    ),
+]
+Positive = Annotated[bool, option(LEARN, "For cgboost: no coefficient may be negative.", "--positive")]
 Norm = Annotated[
     float | None,
     option(

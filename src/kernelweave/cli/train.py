@@ -33,6 +33,9 @@ def train(
     penalty: o.Penalty = None,
     termination: o.Termination = None,
     validation_fraction: o.ValidationFraction = None,
+    patience: o.Patience = None,
+    kernel_order: o.KernelOrder = None,
+    positive: o.Positive = False,
     class_weight: o.ClassWeight = None,
     solver: o.Solver = None,
     normalize: o.Normalize = None,
@@ -85,9 +88,12 @@ def train(
     learning["solver"] = solver
     effort = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit, "n_jobs": jobs}
     rules = tuple(rule.strip() for rule in termination.split(",")) if termination else None
-    boosting = {"penalty": penalty, "termination": rules, "validation_fraction": validation_fraction}
+    boosting: dict[str, Any] = {"penalty": penalty, "positive": positive or None, "kernel_order": kernel_order}
+    boosting |= {"termination": rules, "patience": patience, "validation_fraction": validation_fraction}
     usual = "mkl" if norm is not None or len(kernel or ()) > 1 or for_many(solver) else "kernel"
     model = _estimator(task, method or usual, {**learning, **effort, **boosting, "norm": norm})
+    if patience is not None and "TR3" not in (rules or ()):
+        raise ValueError("--patience counts the rounds of TR3; ask for it with --termination TR3.")
     common = format, alphabet, unknown, duplicates, label, id, text, labels, negative
     reading = o.Reading(*common, symbols, scale, raw_weights)
     asked = [parse(text) for text in kernel or ()]
