@@ -126,7 +126,7 @@ class RoundsDisplay:
         for k, name in enumerate(names):
             ax.bar(rounds, counts[:, k], width, bottom=bottom, color=HUES[k], label=name)
             bottom += counts[:, k]
-        ax.set(xlabel="round", ylabel="columns in use")
+        ax.set(xlabel="round", ylabel="columns in use", ylim=(0, 1) if bottom.max(initial=0) < 1 else None)
 
 
 def _outputs(model: Any, target: Any) -> list[int]:
