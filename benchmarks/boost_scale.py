@@ -162,7 +162,9 @@ def draw(lines: list[Row]) -> Any:
                 ax.plot(places, [line[measured] for line in some], "o-", color=colour, label=label)
         ax.set_xscale("log")
         ax.set_yscale("log")
-        plain(ax.xaxis, ax.yaxis)
+        plain(ax.yaxis)
+        decades = [10**power for power in range(2, 7) if places[0] <= 10**power <= places[-1]]
+        ax.set_xticks(decades, [f"{decade:,}" for decade in decades])
         ax.set_title(title, loc="left", fontsize=10)
         ax.set_xlabel("rows")
         quiet(ax)
