@@ -135,14 +135,14 @@ def growth(lines: list[Row]) -> list[Row]:
 def judge(lines: list[Row], slopes: list[Row]) -> list[str]:
     """Return one line for each aim and series."""
     found, largest = [], max(line["n"] for line in lines)
-    for line in slopes:
+    for line in slopes if len({line["n"] for line in lines}) > 1 else ():
         seconds = verdict(
             line["seconds"] <= AIM_SECONDS, f"{line['series']}: seconds grow like n^{line['seconds']:.2f}"
         )
         rounds = verdict(line["rounds"] < AIM_ROUNDS, f"{line['series']}: rounds grow like n^{line['rounds']:.2f}")
         found += [f"{seconds} (aim: {AIM_SECONDS:g})", f"{rounds} (aim: below {AIM_ROUNDS:g})"]
     peak = max(line["memory_gb"] for line in lines if line["n"] == largest)
-    good = peak < AIM_MEMORY if largest >= SIZES[-1] else None
+    good = peak < AIM_MEMORY if largest == SIZES[-1] else None
     found.append(verdict(good, f"{peak:.2f} GB at {largest:,} rows (aim: under {AIM_MEMORY:g} at {SIZES[-1]:,})"))
     exact = [line for line in lines if line["rule"] == "TR2"]
     sure = all(line["gap"] <= GAP for line in exact)
