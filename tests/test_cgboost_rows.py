@@ -241,3 +241,17 @@ def test_bad_rows():
         kw.CGBoostClassifier([kw.Polynomial(4)], normalize=None).fit([[1.0], [1e90]], [0, 1])
     with pytest.raises(ValueError, match="X has 2 features"):
         fitted.fit(X, Y).predict(X[:, :2])
+
+
+def test_what_verbose_tells_of_a_round_without_a_bound(caplog):
+    with caplog.at_level("INFO", logger="kernelweave"):
+        kw.CGBoostClassifier(KERNELS, termination="TR4", max_iter=2, stratified=True, verbose=1).fit(X, Y)
+    told = caplog.messages
+    assert len(told) == 2
+    assert "no bound yet  columns 8  training error" in told[1]
+    assert "inf" not in told[1]
+
+
+def test_one_callback_wants_a_list():
+    with pytest.raises(TypeError, match=r"callbacks=<built-in function print> is one function; give a list"):
+        kw.CGBoostClassifier(KERNELS, callbacks=print).fit(X, Y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -179,6 +180,8 @@ def warn_unless_converged(results: list[Result], tol: float) -> None:
 
 def make_monitor(callbacks: Iterable[Monitor], verbose: int) -> Monitor:
     """Return one monitor that logs and asks every callback; a true answer of any stops the run."""
+    if callable(callbacks):
+        raise TypeError(f"callbacks={callbacks!r} is one function; give a list, callbacks=[...].")
     callbacks = tuple(callbacks)
     if verbose and not logger.hasHandlers():
         logger.addHandler(logging.StreamHandler())
@@ -186,9 +189,11 @@ def make_monitor(callbacks: Iterable[Monitor], verbose: int) -> Monitor:
 
     def monitor(progress: Progress) -> bool:
         if verbose:
+            bound = f"dual {progress.dual:.6g}  gap {progress.gap:.2g}"
+            known = bound if math.isfinite(progress.gap) else "no bound yet"
             logger.info(
-                "iteration %d  %.1f s  primal %.6g  dual %.6g  gap %.2g%s",
-                progress.iteration, progress.seconds, progress.primal, progress.dual, progress.gap, progress.further(),
+                "iteration %d  %.1f s  primal %.6g  %s%s",
+                progress.iteration, progress.seconds, progress.primal, known, progress.further(),
             )  # fmt: skip
         answers = [bool(callback(progress)) for callback in callbacks]
         return any(answers)

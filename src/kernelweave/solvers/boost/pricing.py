@@ -112,15 +112,14 @@ class Pricing:
     def price(self, found: Restricted, most: int, errors_only: bool = False) -> Priced:
         """Return up to `most` columns to enter; `errors_only` ends the search at the error points (TR1)."""
         look, slack, self.round = Look(self, found, most), self.slack(found), self.round + 1
-        errors, chosen = self.errors(found), cast(list[int], [])
+        search, errors, chosen = self._together, self.errors(found), cast(list[int], [])
         if self.strategy == "stratified":
-            chosen = self._promising(look, errors, errors_only, slack)
+            search, chosen = self._by_parts, self._promising(look, errors, errors_only, slack)
         if not chosen and errors_only:
-            chosen = (self._by_parts if self.strategy == "stratified" else self._together)(look, errors, slack)[0]
+            chosen, _ = search(look, errors, slack)
         if chosen or errors_only:
             return look.priced(look.pick(chosen, slack), "errors", False)
         every = np.arange(self.pool.n)
-        search = self._by_parts if self.strategy == "stratified" else self._together
         chosen, settled = search(look, self._draw(every, self.candidates), slack)
         if self.verify and not chosen:
             chosen, settled = search(look, every, slack)
