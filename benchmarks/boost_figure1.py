@@ -62,7 +62,7 @@ def grid() -> tuple[Array, Array]:
 
 def target(points: Array) -> Array:
     """Return the targets without noise of given points: those of the generator, from which the points are not drawn."""
-    from kernelweave.data.toys import BUMP_CENTRES, BUMP_HEIGHTS, LINE
+    from kernelweave.data.generators.toys import BUMP_CENTRES, BUMP_HEIGHTS, LINE
 
     squared = ((points[:, None, :] - BUMP_CENTRES) ** 2).sum(axis=2)
     return points @ LINE + np.exp(-squared / WIDTH) @ BUMP_HEIGHTS

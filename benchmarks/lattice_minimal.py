@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 
 from common import ROOT, Row, alternate, conditions, show, timed, write_csv, write_picture
-from kernelweave.automata.determinize import determinize
-from kernelweave.automata.incremental import MinimalStore
-from kernelweave.automata.minimize import minimize
-from kernelweave.automata.operations import union
+from kernelweave.automata.algorithms.determinize import determinize
+from kernelweave.automata.algorithms.minimize import minimize
+from kernelweave.automata.algorithms.rational import union
+from kernelweave.automata.minimal.automaton import MinimalStore
 from kernelweave.automata.trie import trie
 from kernelweave.plots.style import BLUE, GREY, figure, quiet
 

@@ -27,7 +27,7 @@ from common import Row, conditions, show, timed, write_csv, write_picture
 from kernelweave.engines import Serial
 from kernelweave.losses import make_loss
 from kernelweave.operators.base import DESCENT_STORES
-from kernelweave.operators.features import FeatureOperator
+from kernelweave.operators.features.operator import FeatureOperator
 from kernelweave.plots.style import BLUE, figure, quiet
 from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.problems import Problem

@@ -19,10 +19,10 @@ from kernelweave.engines import Serial
 from kernelweave.estimators.normalize import normalized
 from kernelweave.losses import make_loss
 from kernelweave.operators import product
-from kernelweave.operators.cross_family import CrossFamily
-from kernelweave.operators.mixture import Family
-from kernelweave.operators.plan_family import bind_family
-from kernelweave.operators.rank_one import RankOneSet
+from kernelweave.operators.expansion.cross_family import CrossFamily
+from kernelweave.operators.gram.mixture import Family
+from kernelweave.operators.gram.rank_one import RankOneSet
+from kernelweave.operators.planner.family import bind_family
 from kernelweave.penalties import LpBall
 from kernelweave.solvers.certificate import PrimalPoint
 from kernelweave.solvers.loop import Stop, run

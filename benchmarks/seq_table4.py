@@ -29,9 +29,9 @@ from common import Row, conditions, show, timed, write_csv, write_picture
 from kernelweave.engines import Engine, choose_engine
 from kernelweave.estimators.normalize import normalized
 from kernelweave.losses import make_loss
-from kernelweave.operators.family import SharedSet, StoredSet
-from kernelweave.operators.mixture import Family
-from kernelweave.operators.positional_set import PositionalSet
+from kernelweave.operators.gram.family import SharedSet, StoredSet
+from kernelweave.operators.gram.mixture import Family
+from kernelweave.operators.kmers.set import PositionalSet
 from kernelweave.penalties import LpBall
 from kernelweave.plots.style import figure
 from kernelweave.solvers.loop import Stop, run

@@ -28,11 +28,11 @@ from threadpoolctl import threadpool_limits
 import kernelweave as kw
 from common import Row, timed
 from kernelweave.engines import choose_engine
-from kernelweave.estimators.mkl import ONE_THREAD_UP_TO
+from kernelweave.estimators.mkl.base import ONE_THREAD_UP_TO
 from kernelweave.kernels import Kernel, On
 from kernelweave.losses import make_loss
-from kernelweave.operators.design_set import DesignSet, bind_design
-from kernelweave.operators.plan_family import bind_family
+from kernelweave.operators.features.design.set import DesignSet, bind_design
+from kernelweave.operators.planner.family import bind_family
 from kernelweave.penalties import LpBall
 from kernelweave.solvers.loop import Progress, Stop, run
 from kernelweave.solvers.mkl import MKL_SOLVERS

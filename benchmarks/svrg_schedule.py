@@ -30,8 +30,8 @@ import numpy as np
 from common import Row, conditions, show, timed, write_csv, write_picture
 from kernelweave.plots.style import GREY, figure, quiet
 from kernelweave.solvers.loop import Stop, run
+from kernelweave.solvers.mkl.gradient.svrg.solver import SVRG
 from kernelweave.solvers.mkl.problem import MKLProblem
-from kernelweave.solvers.mkl.svrg import SVRG
 from svrg_common import COLOURS, NORMS, compile_all, features, norm_name, problem, rows, solve, verdict, waves
 
 EPSILONS = (1e-1, 1e-2, 1e-3, 1e-4)

@@ -14,13 +14,14 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from common import Row, timed
-from kernelweave.automata import minimize, trie
+from kernelweave.automata import trie
+from kernelweave.automata.algorithms import minimize
 from kernelweave.engines import choose_engine
 from kernelweave.estimators.normalize import normalized
-from kernelweave.kernels.counts import Counts
+from kernelweave.kernels.strings.counts import Counts
 from kernelweave.losses import make_loss
-from kernelweave.operators.cached import CachedColumns
-from kernelweave.operators.features import FeatureOperator
+from kernelweave.operators.features.operator import FeatureOperator
+from kernelweave.operators.gram.cached import CachedColumns
 from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.problems import Problem
 from kernelweave.solvers.result import Result

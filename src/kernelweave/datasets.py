@@ -1,6 +1,6 @@
 """Synthetic data sets with known structure, under a short name."""
 
-from kernelweave.data.datasets import (
+from kernelweave.data.generators.datasets import (
     make_complementary,
     make_linear_plus_rbf,
     make_sines,

@@ -5,9 +5,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from kernelweave.solvers.boost.master_interior import InteriorMaster
-from kernelweave.solvers.boost.master_lp import LPMaster
-from kernelweave.solvers.boost.masters import make_master
+from kernelweave.solvers.boost.masters.choose import make_master
+from kernelweave.solvers.boost.masters.interior import InteriorMaster
+from kernelweave.solvers.boost.masters.lp import LPMaster
 from kernelweave.solvers.boost.problem import INTERCEPTS, KINDS, PENALTIES, BoostProblem
 from oracles.boost import optimum
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from kernelweave.automata import gappy_ngram_counter, ngram_counter
-from kernelweave.data.sequences import Sequences
+from kernelweave.data.strings.sequences import Sequences
 from kernelweave.data.views import Views
 from kernelweave.kernels import (
     RBF,
@@ -35,8 +35,8 @@ from kernelweave.kernels import (
     build,
     describe,
 )
+from kernelweave.kernels.approximate.embedding import Approximation
 from kernelweave.kernels.base import count, take
-from kernelweave.kernels.embedding import Approximation
 from kernelweave.kernels.registry import KERNELS
 from oracles.kernels import TWINS, gram
 

@@ -8,7 +8,7 @@ import pytest
 from kernelweave.engines import Serial
 from kernelweave.kernels import RBF, Linear, Polynomial
 from kernelweave.losses import LOSSES, make_loss
-from kernelweave.operators.plan_family import bind_family
+from kernelweave.operators.planner.family import bind_family
 from kernelweave.penalties import LpBall
 from kernelweave.solvers.loop import Stop, run
 from kernelweave.solvers.mkl import MKL_SOLVERS as EVERY_SOLVER

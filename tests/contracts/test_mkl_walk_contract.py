@@ -6,11 +6,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from kernelweave.data.sequences import Sequences
+from kernelweave.data.strings.sequences import Sequences
 from kernelweave.engines import Serial
 from kernelweave.kernels import RBF, Fourier, Linear, NGram
 from kernelweave.losses import make_loss
-from kernelweave.operators.design_set import bind_design
+from kernelweave.operators.features.design.set import bind_design
 from kernelweave.penalties import LpBall
 from kernelweave.solvers.loop import Stop, run
 from kernelweave.solvers.mkl import MKL_SOLVERS

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernelweave.data.sequences import Sequences
+from kernelweave.data.strings.sequences import Sequences
 from kernelweave.engines import Serial, Threads
 from kernelweave.kernels import RBF, Polynomial, Precomputed, Spectrum, WeightedDegree
 from kernelweave.kernels.base import FeatureMap, Positional
@@ -13,16 +13,15 @@ from kernelweave.operators import (
     DenseGram,
     Operator,
     bind,
-    cached,
-    cross,
-    dense,
-    features,
-    positional,
     product,
 )
 from kernelweave.operators.base import Bound, Cross, Dense, Linadd, PrimalOperator, Rounded
-from kernelweave.operators.features import FeatureOperator
-from kernelweave.operators.positional import PositionalOperator
+from kernelweave.operators.expansion import cross
+from kernelweave.operators.features import operator as features
+from kernelweave.operators.features.operator import FeatureOperator
+from kernelweave.operators.gram import cached, dense
+from kernelweave.operators.kmers import positional
+from kernelweave.operators.kmers.positional import PositionalOperator
 
 rng = np.random.default_rng(0)
 N, M = 53, 17

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from tests.oracles.stores import DictWeights, positional_kernel
 
-from kernelweave.data.sequences import Sequences
-from kernelweave.kernels.weighted_degree import WeightedDegree
-from kernelweave.operators.stores import STORES, ExplicitMap, SortedArrays, SparseWeights, Trie, explicit, trie
-from kernelweave.operators.stores import sorted as sorted_arrays
+from kernelweave.data.strings.sequences import Sequences
+from kernelweave.kernels.positional.weighted_degree import WeightedDegree
+from kernelweave.operators.kmers.stores import STORES, ExplicitMap, SortedArrays, SparseWeights, Trie, explicit, trie
+from kernelweave.operators.kmers.stores import sorted as sorted_arrays
 
 BYTE_MASK, WORD_MASK = 255, 65535
 NO_SHIFT = np.ones(1)

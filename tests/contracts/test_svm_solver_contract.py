@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelweave.data.sequences import Sequences
+from kernelweave.data.strings.sequences import Sequences
 from kernelweave.engines import Serial
 from kernelweave.kernels import RBF, WeightedDegree
 from kernelweave.losses import LOSSES, make_loss
 from kernelweave.operators import CachedColumns, DenseGram, bind
 from kernelweave.operators.base import Dense, PrimalOperator
-from kernelweave.operators.features import FeatureOperator
+from kernelweave.operators.features.operator import FeatureOperator
 from kernelweave.solvers.loop import Stop, run
 from kernelweave.solvers.problems import Problem
 from kernelweave.solvers.svm import SVM_SOLVERS, choose_svm_solver

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelweave.data.sequences import Sequences
+from kernelweave.data.strings.sequences import Sequences
 
 ALPHABETS = {"dna": "ACGT", "protein": "ACDEFGHIKLMNPQRSTVWY", "bytes": "abcdefghijklmnop qrst.!0123\xe9"}
 

@@ -1,15 +1,11 @@
 """Weighted transducers over the real numbers: build, combine, make small, and sum."""
 
-from kernelweave.automata.base import EPSILON, Transducer
-from kernelweave.automata.build import acceptor, from_lattice, to_lattices
-from kernelweave.automata.compose import compose
-from kernelweave.automata.counting import gappy_ngram_counter, mismatch_counter, ngram_counter
-from kernelweave.automata.determinize import determinize, is_deterministic
-from kernelweave.automata.epsilon import remove_epsilon
-from kernelweave.automata.incremental import MinimalStore
-from kernelweave.automata.intersect import intersection_pairs, intersection_total, intersection_totals
-from kernelweave.automata.minimize import minimize
-from kernelweave.automata.operations import (
+from kernelweave.automata.algorithms.compose import compose
+from kernelweave.automata.algorithms.determinize import determinize, is_deterministic
+from kernelweave.automata.algorithms.epsilon import remove_epsilon
+from kernelweave.automata.algorithms.minimize import minimize
+from kernelweave.automata.algorithms.push import push
+from kernelweave.automata.algorithms.rational import (
     closure,
     concatenate,
     connect,
@@ -20,8 +16,12 @@ from kernelweave.automata.operations import (
     topological_sort,
     union,
 )
+from kernelweave.automata.base import EPSILON, Transducer
+from kernelweave.automata.build import acceptor, from_lattice, to_lattices
+from kernelweave.automata.counting import gappy_ngram_counter, mismatch_counter, ngram_counter
+from kernelweave.automata.intersect import intersection_pairs, intersection_total, intersection_totals
+from kernelweave.automata.minimal.automaton import MinimalStore
 from kernelweave.automata.pack import AcceptorTable, pack
-from kernelweave.automata.push import push
 from kernelweave.automata.text import from_text, to_text
 from kernelweave.automata.trie import trie
 from kernelweave.automata.weight import string_weight, total_weight

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from kernelweave._numba import jit
-from kernelweave.data.alphabet import Alphabet
-from kernelweave.data.lattices import EPSILON
+from kernelweave.data.lattices.rows import EPSILON
+from kernelweave.data.strings.alphabet import Alphabet
 
 Array = np.ndarray
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.automata.algorithms.rational import shared_alphabet
 from kernelweave.automata.base import EPSILON, Array, Transducer, sorted_by_source
-from kernelweave.automata.operations import shared_alphabet
-from kernelweave.data.alphabet import READY, Alphabet
-from kernelweave.data.lattices import Lattices
+from kernelweave.data.lattices.rows import Lattices
 from kernelweave.data.rows import offsets_of
+from kernelweave.data.strings.alphabet import READY, Alphabet
 
 MOST = int(np.iinfo(np.int32).max)
 """States and labels are stored in 32 bits."""
@@ -154,7 +154,7 @@ def from_lattice(lattices: Lattices, row: int) -> Transducer:
 
     Examples
     --------
-    >>> from kernelweave.data.lattices import Lattices
+    >>> from kernelweave.data.lattices.rows import Lattices
     >>> X = Lattices.from_arcs([([(0, 1, "to", 0.7), (0, 1, "two", 0.3)], [1])])
     >>> from_lattice(X, 0)
     <acceptor, 2 states, 2 arcs>

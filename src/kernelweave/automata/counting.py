@@ -18,7 +18,7 @@ import numpy as np
 
 from kernelweave.automata.base import EPSILON, Array, Transducer, sorted_by_source
 from kernelweave.automata.build import as_alphabet
-from kernelweave.data.alphabet import Alphabet
+from kernelweave.data.strings.alphabet import Alphabet
 
 
 def ngram_counter(alphabet: Any, n: int) -> Transducer:

@@ -18,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave.automata.algorithms.compose import seek
 from kernelweave.automata.base import Array, Transducer
-from kernelweave.automata.compose import seek
 from kernelweave.automata.pack import AcceptorTable, pack
 
 UNEVEN = 8

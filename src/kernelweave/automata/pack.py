@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernelweave.automata.algorithms.rational import shared_alphabet, topological_sort
 from kernelweave.automata.base import EPSILON, Array, Transducer
-from kernelweave.automata.operations import shared_alphabet, topological_sort
-from kernelweave.data.alphabet import Alphabet
-from kernelweave.data.lattices import Lattices
+from kernelweave.data.lattices.rows import Lattices
 from kernelweave.data.rows import offsets_of
+from kernelweave.data.strings.alphabet import Alphabet
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelweave.automata.base import EPSILON, Array, Transducer, sorted_by_source
 from kernelweave.automata.build import MOST
-from kernelweave.data.alphabet import Alphabet
+from kernelweave.data.strings.alphabet import Alphabet
 
 DIGITS = 12
 """Hexadecimal digits of a fingerprint: two of a million different machines agree with probability 2 in a thousand."""

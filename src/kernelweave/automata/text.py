@@ -18,7 +18,7 @@ import numpy as np
 
 from kernelweave.automata.base import EPSILON, Transducer, sorted_by_source
 from kernelweave.automata.build import MOST, as_alphabet, letter_codes
-from kernelweave.data.alphabet import Alphabet
+from kernelweave.data.strings.alphabet import Alphabet
 
 NOTHING = "<eps>"
 _NUMBERED = re.compile(r"<0x([0-9a-fA-F]{1,6})>")

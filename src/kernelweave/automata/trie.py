@@ -9,7 +9,7 @@ import numpy as np
 from kernelweave._numba import jit
 from kernelweave.automata.base import EPSILON, Array, Transducer
 from kernelweave.automata.build import as_alphabet
-from kernelweave.automata.incremental_reads import common, first_unsorted
+from kernelweave.automata.minimal.reads import common, first_unsorted
 
 
 def trie(strings: Array, values: Array, alphabet: Any = None) -> Transducer:

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave.automata.algorithms.compose import compose
+from kernelweave.automata.algorithms.rational import connect
 from kernelweave.automata.base import Array, Transducer
 from kernelweave.automata.build import acceptor
-from kernelweave.automata.compose import compose
 from kernelweave.automata.graph import strong_components
-from kernelweave.automata.operations import connect
 
 DENSE = 200
 """Components up to this many states are solved as dense systems."""

@@ -73,7 +73,7 @@ def inspect(
     """
     from kernelweave.cli.rows import last_step
     from kernelweave.estimators import load
-    from kernelweave.estimators.persistence import read_header
+    from kernelweave.estimators.files.persistence import read_header
 
     say = Output(json, quiet)
     header, size = read_header(model), os.path.getsize(model)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernelweave.data.letters import Row, lengths_of
+from kernelweave.data.strings.letters import Row, lengths_of
 
 if TYPE_CHECKING:
-    from kernelweave.data.alphabet import Alphabet
+    from kernelweave.data.strings.alphabet import Alphabet
 
 Array = np.ndarray
 BLOCK = 1 << 20

@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelweave.data.lattices import Lattices
+from kernelweave.data.lattices.rows import Lattices
 from kernelweave.data.rows import row_numbers
-from kernelweave.data.sequences import Sequences
+from kernelweave.data.strings.sequences import Sequences
 
 Array = np.ndarray
 Strings = Sequences | Lattices

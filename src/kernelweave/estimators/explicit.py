@@ -14,9 +14,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from kernelweave.kernels import IncompleteCholesky, Kernel, reference
-from kernelweave.operators.design_maps import ColumnMap, column_map, has_features
+from kernelweave.operators.features.design.maps import ColumnMap, column_map, has_features
 from kernelweave.operators.memory import memory_budget
-from kernelweave.operators.planner import GRAM_UP_TO
+from kernelweave.operators.planner.one import GRAM_UP_TO
 from kernelweave.solvers.mkl import MKL_SOLVERS
 from kernelweave.solvers.result import Result
 

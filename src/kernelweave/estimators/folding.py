@@ -30,9 +30,9 @@ from kernelweave.kernels import Kernel, Polynomial
 from kernelweave.kernels.base import Array, Counted, Embedding, FeatureMap, Positional, take
 from kernelweave.kernels.base import width as row_width
 from kernelweave.kernels.compose import On, Scaled
-from kernelweave.kernels.table import as_table
-from kernelweave.operators.cross import KEPT_ROWS, NEW_ROWS, spans
-from kernelweave.operators.mixture import Family
+from kernelweave.kernels.vector.table import as_table
+from kernelweave.operators.expansion.cross import KEPT_ROWS, NEW_ROWS, spans
+from kernelweave.operators.gram.mixture import Family
 
 BLOCK = 2048
 """New rows whose features are made together."""

@@ -10,8 +10,8 @@ from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.centred import Centred
 from kernelweave.kernels.compose import Cosine, Scaled
-from kernelweave.operators.cross import CrossKernel, spans
-from kernelweave.operators.design_maps import has_features
+from kernelweave.operators.expansion.cross import CrossKernel, spans
+from kernelweave.operators.features.design.maps import has_features
 
 NORMALIZATIONS = ("trace", "cosine", "variance")
 ROWS_AT_ONCE = 2048

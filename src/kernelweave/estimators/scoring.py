@@ -12,8 +12,8 @@ import numpy as np
 
 from kernelweave.kernels import Kernel
 from kernelweave.kernels.base import Counted, FeatureMap, Positional
-from kernelweave.operators.normal import NormalVector, explicit
-from kernelweave.operators.prefixes import spread
+from kernelweave.operators.expansion.normal import NormalVector, explicit
+from kernelweave.operators.kmers.prefixes import spread
 
 Array = np.ndarray
 

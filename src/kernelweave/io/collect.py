@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.data.alphabet import Alphabet, infer_from_counts
 from kernelweave.data.atomic import PathLike
-from kernelweave.data.letters import check_unknown
 from kernelweave.data.rows import IDS, first_masked
-from kernelweave.data.sequences import Sequences
+from kernelweave.data.strings.alphabet import Alphabet, infer_from_counts
+from kernelweave.data.strings.letters import check_unknown
+from kernelweave.data.strings.sequences import Sequences
 from kernelweave.io.dataset import check_options
 
 Array = np.ndarray

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.data.alphabet import Alphabet
 from kernelweave.data.atomic import PathLike
-from kernelweave.data.lattice_build import Table
-from kernelweave.data.lattices import EPSILON, Lattices
-from kernelweave.data.letters import check_unknown
+from kernelweave.data.lattices.build import Table
+from kernelweave.data.lattices.rows import EPSILON, Lattices
 from kernelweave.data.rows import IDS, codes_in, offsets_of
-from kernelweave.io import kaldi, openfst, plf, slf
+from kernelweave.data.strings.alphabet import Alphabet
+from kernelweave.data.strings.letters import check_unknown
 from kernelweave.io.blocks import Symbols
 from kernelweave.io.dataset import Dataset, check_options, parse_labels
+from kernelweave.io.formats import kaldi, openfst, plf, slf
 from kernelweave.io.machines import MAX_SCORE, Machine, build, shown
 from kernelweave.io.source import head
 
@@ -133,7 +133,7 @@ def write_lattices(path: PathLike, X: Lattices, y: Any = None, format: str | Non
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> from kernelweave.data.lattices import Lattices
+    >>> from kernelweave.data.lattices.rows import Lattices
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "one.plf"
     >>> write_lattices(path, Lattices.from_arcs([([(0, 1, "yes", 1.0)], [1])]))
     >>> path.read_text()

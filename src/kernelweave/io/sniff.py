@@ -10,10 +10,10 @@ from functools import partial
 from typing import Any
 
 from kernelweave.data.atomic import PathLike
-from kernelweave.data.lattices import Lattices
-from kernelweave.data.sequences import Sequences
-from kernelweave.io import fasta, jsonl, labelled, libsvm, npz, saved, table
+from kernelweave.data.lattices.rows import Lattices
+from kernelweave.data.strings.sequences import Sequences
 from kernelweave.io.dataset import Dataset
+from kernelweave.io.formats import fasta, jsonl, labelled, libsvm, npz, saved, table
 from kernelweave.io.lattices import LATTICE_FORMATS, read_lattice_rows
 from kernelweave.io.source import head
 

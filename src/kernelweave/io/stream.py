@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernelweave.data.alphabet import Alphabet
-from kernelweave.data.letters import check_unknown
 from kernelweave.data.rows import IDS
-from kernelweave.data.sequences import Sequences
-from kernelweave.io import fasta, labelled
+from kernelweave.data.strings.alphabet import Alphabet
+from kernelweave.data.strings.letters import check_unknown
+from kernelweave.data.strings.sequences import Sequences
 from kernelweave.io.atomic import PathLike
 from kernelweave.io.collect import Part, Rows, duplicate, encoded, hashes_of
 from kernelweave.io.dataset import check_options
+from kernelweave.io.formats import fasta, labelled
 from kernelweave.io.sniff import sniff
 
 Array = np.ndarray

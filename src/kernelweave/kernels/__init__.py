@@ -1,23 +1,23 @@
 """Kernels: descriptions of similarities with scikit-learn parameters and no data, one file per family."""
 
+from kernelweave.kernels.approximate.cholesky import IncompleteCholesky
+from kernelweave.kernels.approximate.fourier import Fourier
+from kernelweave.kernels.approximate.nystrom import Nystrom
 from kernelweave.kernels.base import Elementwise, Embedding, FeatureMap, Kernel
-from kernelweave.kernels.cholesky import IncompleteCholesky
 from kernelweave.kernels.compose import Cosine, On, Product, Scaled, Sum, per_feature
-from kernelweave.kernels.fourier import Fourier
-from kernelweave.kernels.gapped import GappedKmer
-from kernelweave.kernels.gappy import GappyNGram
-from kernelweave.kernels.identity import Identity
-from kernelweave.kernels.mismatch import Mismatch
-from kernelweave.kernels.ngram import NGram
-from kernelweave.kernels.nystrom import Nystrom
-from kernelweave.kernels.precomputed import Precomputed
-from kernelweave.kernels.rational import Rational
+from kernelweave.kernels.given.identity import Identity
+from kernelweave.kernels.given.precomputed import Precomputed
+from kernelweave.kernels.positional.weighted_degree import WeightedDegree
+from kernelweave.kernels.positional.windows import Windows
 from kernelweave.kernels.reference import reference
 from kernelweave.kernels.registry import build, describe, parse
-from kernelweave.kernels.spectrum import Spectrum
-from kernelweave.kernels.vector import RBF, Laplacian, Linear, Polynomial, Sigmoid
-from kernelweave.kernels.weighted_degree import WeightedDegree
-from kernelweave.kernels.windows import Windows
+from kernelweave.kernels.strings.gapped import GappedKmer
+from kernelweave.kernels.strings.gappy.kernel import GappyNGram
+from kernelweave.kernels.strings.mismatch import Mismatch
+from kernelweave.kernels.strings.ngram import NGram
+from kernelweave.kernels.strings.rational.kernel import Rational
+from kernelweave.kernels.strings.spectrum import Spectrum
+from kernelweave.kernels.vector.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
 
 __all__ = [
     "RBF",

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.data.alphabet import Alphabet
-from kernelweave.data.lattices import Lattices
-from kernelweave.data.sequences import Sequences
+from kernelweave.data.lattices.rows import Lattices
+from kernelweave.data.strings.alphabet import Alphabet
+from kernelweave.data.strings.sequences import Sequences
 from kernelweave.kernels.base import Kernel
 
 

@@ -21,8 +21,8 @@ from kernelweave.kernels.base import (
     Wrapper,
 )
 from kernelweave.kernels.checks import check_kernel, check_positive
-from kernelweave.kernels.columns import interleave, unit_rows
 from kernelweave.kernels.parts import beside, by_rows, unit
+from kernelweave.kernels.strings.columns import interleave, unit_rows
 
 
 class Passing(Wrapper):
@@ -65,7 +65,7 @@ class On(Passing):
 
     Examples
     --------
-    >>> from kernelweave.kernels.vector import Linear
+    >>> from kernelweave.kernels.vector.kernels import Linear
     >>> On(Linear(), [0, 2]).gram([[1.0, 5.0, 1.0], [2.0, 5.0, 0.0]])
     array([[2., 2.],
            [2., 4.]])
@@ -127,7 +127,7 @@ class Scaled(Passing):
 
     Examples
     --------
-    >>> from kernelweave.kernels.vector import Linear
+    >>> from kernelweave.kernels.vector.kernels import Linear
     >>> (2 * Linear()).gram([[1.0], [3.0]])
     array([[ 2.,  6.],
            [ 6., 18.]])
@@ -201,7 +201,7 @@ class Cosine(Passing):
 
     Examples
     --------
-    >>> from kernelweave.kernels.vector import Linear
+    >>> from kernelweave.kernels.vector.kernels import Linear
     >>> Cosine(Linear()).gram([[3.0, 4.0], [0.0, 2.0], [0.0, 0.0]])
     array([[1. , 0.8, 0. ],
            [0.8, 1. , 0. ],
@@ -303,7 +303,7 @@ class Sum(Combination):
 
     Examples
     --------
-    >>> from kernelweave.kernels.vector import Linear, RBF
+    >>> from kernelweave.kernels.vector.kernels import Linear, RBF
     >>> Linear() + RBF(gamma=1.0)
     Sum([Linear(), RBF(gamma=1.0)])
     """
@@ -340,7 +340,7 @@ class Sum(Combination):
 
         Examples
         --------
-        >>> from kernelweave.kernels.spectrum import Spectrum
+        >>> from kernelweave.kernels.strings.spectrum import Spectrum
         >>> Sum([Spectrum(1), Spectrum(3)]).names([2, 3])
         [(0, 'C'), (1, 'AAC')]
         """
@@ -360,7 +360,7 @@ class Product(Combination):
 
     Examples
     --------
-    >>> from kernelweave.kernels.vector import Linear, RBF
+    >>> from kernelweave.kernels.vector.kernels import Linear, RBF
     >>> (Linear() * RBF(gamma=1.0)).gram([[1.0], [2.0]]).round(3)
     array([[1.   , 0.736],
            [0.736, 4.   ]])
@@ -382,7 +382,7 @@ def per_feature(kernels: Kernel | Iterable[Kernel], n_features: int) -> list[Ker
 
     Examples
     --------
-    >>> from kernelweave.kernels.vector import RBF
+    >>> from kernelweave.kernels.vector.kernels import RBF
     >>> per_feature(RBF.grid([1, 2]), 2)[1:3]
     [On(RBF(width=2.0), 0), On(RBF(width=1.0), 1)]
     """

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from kernelweave.data.views import Views
 from kernelweave.kernels.base import Array
-from kernelweave.kernels.columns import unit_rows
+from kernelweave.kernels.strings.columns import unit_rows
 
 ROWS_AT_ONCE = 2048
 """Rows whose features are made together: enough for matrix products, few enough to stay near the processor."""

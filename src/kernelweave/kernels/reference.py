@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kernelweave.data.sequences import row_numbers
+from kernelweave.data.strings.sequences import row_numbers
 from kernelweave.data.views import Views
 from kernelweave.kernels.base import Array, Kernel, Wrapper
 from kernelweave.kernels.compose import Combination, On
-from kernelweave.kernels.identity import Identity
-from kernelweave.kernels.precomputed import Precomputed
+from kernelweave.kernels.given.identity import Identity
+from kernelweave.kernels.given.precomputed import Precomputed
 
 
 def reference(kernels: Kernel | Iterable[Kernel], X: Any, rows: Any) -> Any:

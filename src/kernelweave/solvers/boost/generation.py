@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.solvers.boost.masters import make_master
+from kernelweave.solvers.boost.masters.choose import make_master
+from kernelweave.solvers.boost.masters.restricted import Restricted
 from kernelweave.solvers.boost.pricing import SLACK_SHARE, Columns, Priced, Pricing
 from kernelweave.solvers.boost.problem import Array, BoostProblem
-from kernelweave.solvers.boost.restricted import Restricted
 from kernelweave.solvers.boost.rules import Rules, Validation
 from kernelweave.solvers.boost.stages import BoostResult, Stages
 from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint
@@ -61,7 +61,7 @@ def generate(
     >>> import numpy as np
     >>> from kernelweave.engines import Serial
     >>> from kernelweave.kernels import Linear, RBF
-    >>> from kernelweave.operators.columns_pool import ColumnPool
+    >>> from kernelweave.operators.columns.pool import ColumnPool
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([-1.0, 1.0, 1.0, -1.0])
     >>> pool = ColumnPool([Linear(), RBF(width=1.0)], X, Serial())
     >>> result = generate(BoostProblem("hinge", y, np.full(4, 10.0)), pool, Rules(tol=1e-6))

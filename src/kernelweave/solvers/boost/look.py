@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelweave.solvers.boost.diverse import spread
+from kernelweave.solvers.boost.masters.restricted import Restricted
 from kernelweave.solvers.boost.problem import Array
-from kernelweave.solvers.boost.restricted import Restricted
 
 if TYPE_CHECKING:
     from kernelweave.solvers.boost.pricing import Pricing

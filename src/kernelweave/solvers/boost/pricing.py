@@ -33,8 +33,8 @@ from typing import Protocol, cast
 import numpy as np
 
 from kernelweave.solvers.boost.look import Look, Priced, largest
+from kernelweave.solvers.boost.masters.restricted import Restricted
 from kernelweave.solvers.boost.problem import Array, BoostProblem
-from kernelweave.solvers.boost.restricted import Restricted
 
 SLACK_SHARE = 0.5
 """Share of the tolerance that columns left outside may use up."""

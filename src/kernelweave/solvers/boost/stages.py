@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from kernelweave.solvers.boost.masters.restricted import Restricted
 from kernelweave.solvers.boost.problem import Array
-from kernelweave.solvers.boost.restricted import Restricted
 from kernelweave.solvers.result import Trace
 
 

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 
 from kernelweave.losses import LOSSES, Loss
-from kernelweave.solvers.mkl.baselines import Alignment, BestSingle, Uniform
-from kernelweave.solvers.mkl.hessian import HessianMKL
-from kernelweave.solvers.mkl.level import LevelMethod
-from kernelweave.solvers.mkl.lp import LpNorm
-from kernelweave.solvers.mkl.obscure import Obscure
+from kernelweave.solvers.mkl.cutting.level import LevelMethod
+from kernelweave.solvers.mkl.cutting.silp import SILP
+from kernelweave.solvers.mkl.cutting.silp_chunking import SILPChunking
+from kernelweave.solvers.mkl.gradient.proximal_gradient import ProximalGradient
+from kernelweave.solvers.mkl.gradient.smooth import Smooth
+from kernelweave.solvers.mkl.gradient.subgradient.obscure import Obscure
+from kernelweave.solvers.mkl.gradient.subgradient.ufo import UFO
+from kernelweave.solvers.mkl.gradient.svrg.solver import SVRG
 from kernelweave.solvers.mkl.problem import MKLProblem
-from kernelweave.solvers.mkl.proximal_gradient import ProximalGradient
-from kernelweave.solvers.mkl.reduced_gradient import ReducedGradient
-from kernelweave.solvers.mkl.silp import SILP
-from kernelweave.solvers.mkl.silp_chunking import SILPChunking
-from kernelweave.solvers.mkl.smooth import Smooth
-from kernelweave.solvers.mkl.svrg import SVRG
-from kernelweave.solvers.mkl.ufo import UFO
+from kernelweave.solvers.mkl.weights.baselines import Alignment, BestSingle, Uniform
+from kernelweave.solvers.mkl.weights.hessian import HessianMKL
+from kernelweave.solvers.mkl.weights.lp import LpNorm
+from kernelweave.solvers.mkl.weights.reduced_gradient import ReducedGradient
 
 EVERY_LOSS = tuple(LOSSES)
 BOXED = ("hinge", "squared_hinge", "epsilon_insensitive", "squared", "one_class")

@@ -1,0 +1,1 @@
+"""Operations that make machines from machines."""

@@ -1,0 +1,1 @@
+"""The minimal automaton that changes in place."""

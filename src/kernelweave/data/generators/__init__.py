@@ -1,0 +1,1 @@
+"""Synthetic data sets with known structure."""

@@ -1,0 +1,1 @@
+"""Lattices: many weighted automata in one table of arcs."""

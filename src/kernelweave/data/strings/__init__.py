@@ -1,0 +1,1 @@
+"""Letters: alphabets, sequences and the loops over their buffers."""

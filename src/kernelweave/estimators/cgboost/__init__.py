@@ -1,0 +1,1 @@
+"""Sparse mixtures of kernels."""

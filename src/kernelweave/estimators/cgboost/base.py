@@ -1,0 +1,274 @@
+"""What the boosted estimators share: sparse mixtures of kernels by column generation (CG-Boost).
+
+    f(x) = sum_j a_j K_p(x, x_i) + b        a column j is a kernel p and a training row i
+
+The problems and what proves their solution are stated in `solvers.boost.problem`, the rounds in
+`solvers.boost.generation`.  Several outputs (classes, one against the rest) share one pool of columns.
+
+A row of weight s is to mean s equal rows.  The losses see to that by their costs, and so does the 1-norm; but s equal
+columns have a smaller 2-norm than one, since they share a coefficient: ``s (a / s)^2 = a^2 / s``.  So this is what a
+column of a weighted row pays, by way of columns multiplied by sqrt(s) with coefficients ``a / sqrt(s)``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from kernelweave.estimators.cgboost.course import (
+    column_shares,
+    columns_per_kernel,
+    course_of,
+    kept_examples,
+    last_columns,
+    round_columns,
+)
+from kernelweave.estimators.cgboost.holdout import USUAL_FRACTION, Held, cut, draw, matrices
+from kernelweave.estimators.folding import Folded, folded
+from kernelweave.estimators.inputs import new_rows, positive, training_rows
+from kernelweave.estimators.mkl.base import MKLEstimator
+from kernelweave.estimators.normalize import normalized
+from kernelweave.estimators.one.base import INTERCEPTS, Certificate, KernelEstimator, join_traces, make_monitor
+from kernelweave.kernels import Kernel, Precomputed, reference
+from kernelweave.operators.columns.pool import ColumnPool
+from kernelweave.solvers.boost.generation import generate
+from kernelweave.solvers.boost.problem import PENALTIES, BoostProblem
+from kernelweave.solvers.boost.rules import TERMINATIONS, Rules, Validation
+from kernelweave.solvers.boost.stages import BoostResult
+
+Array = np.ndarray
+ORDERS = ("given", "cost")
+ROUNDS_AT_ONCE = 32
+"""Rounds whose outputs on new rows are computed together."""
+SEEDS = 2**31 - 1
+Error = Callable[[Array], float]
+
+
+class CGBoostEstimator(KernelEstimator):
+    """Many kernels, one coefficient for each kernel and training row."""
+
+    kernel = None
+    _kinds: tuple[str, ...]
+    _judges: Callable[[Any, Any], Held]
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if hasattr(self, "nu") and positive("nu", self.nu) > 1:
+            raise ValueError(f"nu={self.nu!r} must be at most 1: it bounds a fraction of the rows.")
+        for name, known in (("penalty", PENALTIES), ("kernel_order", ORDERS), ("loss", self._kinds)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name}={getattr(self, name)!r} is unknown; choose one of {', '.join(known)}.")
+        for name in ("columns_per_round", "candidates", "patience"):
+            value, words = getattr(self, name), ("auto", None) if name == "candidates" else ("auto",)
+            whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1
+            if not whole and value not in words:
+                usual = " or ".join(repr(word) for word in words)
+                raise ValueError(f"{name}={value!r} must be a positive integer or {usual}.")
+        if self.stratified not in (True, False, "auto"):
+            raise ValueError(f"stratified={self.stratified!r} must be True, False or 'auto'.")
+        self._rules()
+
+    def _rules(self, seed: int = 0) -> Rules:
+        """Return how the rounds proceed and when they end."""
+        several = isinstance(self.termination, tuple | list)
+        named = tuple(self.termination) if several else (self.termination,)
+        if not named or any(rule not in TERMINATIONS for rule in named):
+            raise ValueError(
+                f"termination={self.termination!r} is unknown; name one or several of {', '.join(TERMINATIONS)}."
+            )
+        if "TR4" in named and self.max_iter < 1:
+            raise ValueError("TR4 ends a fit after max_iter rounds; set max_iter to a positive number.")
+        sizes = [
+            value if value is None or isinstance(value, str) else int(value)
+            for value in (self.columns_per_round, self.candidates, self.patience)
+        ]
+        strategy = "auto" if self.stratified == "auto" else "stratified" if self.stratified else "regular"
+        return Rules(
+            named, strategy, sizes[0] or "auto", sizes[1], float(self.tol), int(self.max_iter), sizes[2] or "auto", seed
+        )
+
+    def _given_kernels(self, X: Any = None, weight: Array | None = None) -> list[Kernel]:
+        return MKLEstimator._given_kernels(self, X, weight)
+
+    def _rows(self, X: Any) -> Any:
+        self._check_parameters()
+        return training_rows(self, X, self._given_kernels())
+
+    def _fraction(self, validation: Any) -> float:
+        """Return which share of the rows to hold out, 0 for none."""
+        given = getattr(self, "validation_fraction", None)
+        if given is not None and not 0 < positive("validation_fraction", given) < 1:
+            raise ValueError(f"validation_fraction={given!r} must lie between 0 and 1.")
+        if validation is not None:
+            if not isinstance(validation, tuple | list) or len(validation) != 2:
+                raise ValueError("validation must be a pair: rows and their targets, (X, y).")
+            if given is not None:
+                raise ValueError("Both validation rows and validation_fraction were given; give one of them.")
+            return 0.0
+        return given or (USUAL_FRACTION if "TR3" in self._rules().termination else 0.0)
+
+    def _given_judges(self, validation: Any) -> Held | None:
+        """Return the validation rows that were handed to fit; what is wrong with them is said to be theirs."""
+        if validation is None:
+            return None
+        try:
+            return self._judges(*validation)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"In validation=(X, y): {error}") from error
+
+    def _split(self, X: Any, strata: Array, y: Array, weight: Array, held: Held | None, fraction: float) -> _Training:
+        """Return what to train on and what to judge by, and draw the latter where a share of the rows was asked for."""
+        rng = check_random_state(self.random_state)
+        rows = np.flatnonzero(weight > 0)
+        judges = draw(strata, rows, fraction, rng) if fraction else np.empty(0, np.int64)
+        rows = np.setdiff1d(rows, judges)
+        given = matrices(self._given_kernels(), X)
+        whole = len(rows) == len(weight)
+        if given and not whole and self.normalize == "variance":
+            raise ValueError("normalize='variance' needs all rows of a precomputed matrix; use 'trace' or None.")
+        if len(judges):
+            held = Held(cut(X, judges, rows, given), y[judges], weight[judges])
+        elif held is not None and given and not whole:
+            held = Held(cut(held.X, slice(None), rows, given), held.y, held.weight)
+        return _Training(X if whole else cut(X, rows, rows, given), rows, held, int(rng.randint(SEEDS)))
+
+    def _pool(self, X: Any, weight: Array) -> ColumnPool:
+        """Fix what the kernels learn from the rows, scale them, and plan how their columns are held."""
+        engine, given = self._engine(), self._given_kernels(X, weight)
+        self.kernel_names_ = np.array([repr(kernel) for kernel in given])
+        kernels = []
+        for kernel in given:
+            kernel = normalized(
+                kernel.fitted(X, weight), X, self.normalize, engine, weight, centre=self._task != "novelty"
+            )
+            bad = np.flatnonzero(~np.isfinite(kernel.diag(X)))
+            if len(bad):
+                raise ValueError(f"Kernel {kernel!r} of row {bad[0]} with itself is not finite; rescale the features.")
+            kernels.append(kernel)
+        self.kernels_ = kernels
+        scale = np.sqrt(weight) if self.penalty == "l2" and np.any(weight != 1) else None
+        pool = ColumnPool(kernels, X, engine, self.memory_limit, scale)
+        self.memory_plan_ = list(pool.plan)
+        return pool
+
+    def _boost(
+        self, X: Any, training: _Training, targets: Sequence[Array], cost: Array, weight: Array,
+        errors: Sequence[tuple[Error, Error | None]],
+    ) -> None:  # fmt: skip
+        """Solve one problem for each row of targets on the training rows, and set the fitted attributes."""
+        rules, monitor = self._rules(training.seed), make_monitor(self.callbacks, self.verbose)
+        results: list[BoostResult] = []
+        with threadpool_limits(1, user_api="blas"):  # threads come from the engine, so that bits do not depend on them
+            pool = self._pool(training.X, weight)
+            order = pool.by_cost() if self.kernel_order == "cost" else None
+            judges = None if training.held is None else pool.against(training.held.X)
+            for y, (train_error, held_error) in zip(targets, errors):
+                if any(result.reason == "interrupted" for result in results):
+                    rules = replace(rules, termination=("TR4",), max_rounds=1)
+                validation = None if judges is None or held_error is None else Validation(judges, held_error)
+                problem = self._problem(y, cost)
+                results.append(generate(problem, pool, rules, order, validation, train_error, monitor))
+        self._keep_rounds(results, X, training.rows, pool.scale)
+        _warn_unless_converged(results, self.tol)
+
+    def _problem(self, y: Array, cost: Array) -> BoostProblem:
+        return BoostProblem(
+            self.loss, y, cost, self.penalty, bool(self.positive), INTERCEPTS[self.fit_intercept],
+            float(getattr(self, "epsilon", 0.0)), float(self.nu),
+        )  # fmt: skip
+
+    def _keep_rounds(self, results: list[BoostResult], X: Any, rows: Array, scale: Array | None) -> None:
+        """Set the fitted attributes."""
+        m, outputs = len(self.kernels_), len(results)
+        self.stages_ = [course_of(result, rows, scale) for result in results]
+        self.columns_ = last_columns(self.stages_)
+        self.n_columns_per_kernel_ = columns_per_kernel(self.columns_, m, outputs)
+        self.support_ = kept_examples(self.stages_)
+        self.reference_ = reference(self.kernels_, X, self.support_)
+        self.intercept_ = np.array([result.intercept for result in results])
+        self.n_iter_ = max(result.n_rounds for result in results)
+        self.trace_ = join_traces(results)  # type: ignore[arg-type]
+        primal, dual = (np.array([getattr(r, name) for r in results]) for name in ("objective", "bound"))
+        prices = np.zeros((outputs, X.shape[0]))
+        prices[:, rows] = [result.u for result in results]
+        self.certificate_ = Certificate(prices, self.intercept_, primal, dual)
+        self.objective_, self.dual_objective_ = float(primal.sum()), float(dual.sum())
+        self.duality_gap_ = max(0.0, *(float(result.gap) for result in results))
+        counted = [result.scanned for result in results if not isinstance(result.scanned, str)]
+        self.scanned_ = min(counted) if counted else "all"
+        self.stopped_by_ = [result.reason for result in results]
+        self.converged_ = all(result.converged for result in results)
+
+    def _outputs(self, X: Any) -> Array:
+        X = self._new(X)
+        return self._folded().scores(X, self._engine()) + self.intercept_
+
+    def _contributions(self, X: Any) -> Array:
+        """Return what every kernel contributes to each output of new rows, (m, rows, outputs)."""
+        X = self._new(X)
+        return self._folded().contributions(X, self._engine())
+
+    def _staged_outputs(self, X: Any) -> Iterator[Array]:
+        """Yield the outputs of new rows after each round, (rows, outputs), up to the round that is kept."""
+        X, outputs = self._new(X), len(self.intercept_)
+        rounds = max(len(course) for course in self.stages_)
+        for first in range(0, rounds, ROUNDS_AT_ONCE):
+            numbers = range(first, min(first + ROUNDS_AT_ONCE, rounds))
+            columns, intercepts = round_columns(self.stages_, numbers)
+            size = len(numbers) * outputs
+            model = Folded(self.kernels_, self.reference_, column_shares(columns, self.support_, size), size)
+            values = model.scores(X, self._engine()).reshape(X.shape[0], len(numbers), outputs)
+            for place in range(len(numbers)):
+                yield values[:, place] + intercepts[place]
+
+    def _new(self, X: Any) -> Any:
+        check_is_fitted(self, "columns_")
+        return new_rows(self, X, self.kernels_)
+
+    def _folded(self) -> Folded:
+        outputs = len(self.intercept_)
+        return folded(
+            self, self.columns_,
+            lambda: Folded(
+                self.kernels_, self.reference_, column_shares(self.columns_, self.support_, outputs), outputs
+            ),
+        )  # fmt: skip
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        kernels = self.kernels if isinstance(self.kernels, list | tuple) else ()
+        tags.input_tags.pairwise = len(kernels) > 0 and all(
+            isinstance(kernel, Precomputed) or kernel == "precomputed" for kernel in kernels
+        )
+        return tags
+
+
+class _Training:
+    """Rows to train on (`rows` are their numbers), rows that judge, and the seed of the draws."""
+
+    def __init__(self, X: Any, rows: Array, held: Held | None, seed: int):
+        self.X, self.rows, self.held, self.seed = X, rows, held, seed
+
+
+def _warn_unless_converged(results: list[BoostResult], tol: float) -> None:
+    """Say in one sentence why a fit ended before it was done."""
+    worst = max((result for result in results if not result.converged), key=lambda r: r.gap, default=None)
+    if worst is None:
+        return
+    gap, rounds = f"a duality gap of {worst.gap:.2g}", "a round" if worst.n_rounds == 1 else f"{worst.n_rounds} rounds"
+    texts = {
+        "interrupted": f"Stopped early at {gap}: the best model so far is kept.",
+        "memory": f"The columns in use fill the memory_limit after {rounds}, at {gap}; raise it or tol.",
+        "stalled": f"Rounding ends the fit at {gap} after {rounds}; raise tol or set normalize.",
+    }
+    usual = f"The fit ended at {gap}, above tol={tol:g}, after {rounds}; raise max_iter or tol."
+    warnings.warn(texts.get(worst.reason, usual), ConvergenceWarning, stacklevel=4)

@@ -1,0 +1,207 @@
+"""Classification by sparse mixtures of kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from kernelweave.estimators.cgboost.base import CGBoostEstimator, Error
+from kernelweave.estimators.cgboost.holdout import Held
+from kernelweave.estimators.inputs import new_rows, row_weights, targets
+from kernelweave.estimators.one.base import Array
+from kernelweave.estimators.one.classifier import label_signs, some_classes
+
+
+class CGBoostClassifier(ClassifierMixin, CGBoostEstimator):
+    """Sparse mixture of kernels, one coefficient for each kernel and training row, with a certificate.
+
+    Minimises ``R(a) + C sum_i s_i max(0, 1 - y_i f(x_i))`` with ``f(x) = sum_j a_j K_p(x, x_i) + b``, where each column
+    j is a kernel p and a training row i, and R is the sum of ``|a_j|`` or half that of ``a_j^2 / s_i``: a weight s_i
+    means as many equal rows.  Columns enter as they are needed, those of the first kernels before those of later ones,
+    so that cheap kernels carry most of the model.  Several classes are told apart one against the rest.
+
+    Parameters
+    ----------
+    kernels : list of kernels (or texts such as "rbf:0.5") by falling priority, not necessarily positive semi-definite;
+        None for a linear kernel and Gaussians of three widths
+    C : cost of an error
+    loss : "hinge", or "nu_classification", where `nu` bounds the share of margin errors in place of C (with the 1-norm
+        C then has no influence)
+    nu : in (0, 1], for "nu_classification"
+    penalty : "l1" (few columns, a linear programme) or "l2" (nearly all columns, a quadratic one)
+    positive : whether coefficients must not be negative
+    termination : when to stop, one rule or several: "TR1" no row with a loss has a column that would help, "TR2" none
+        at all has (optimal within `tol`), "TR3" the validation error has not improved for `patience` rounds (the best
+        round is kept), "TR4" `max_iter` rounds are done.  An optimum always ends the fit.
+    validation_fraction : share of the rows held out to judge the rounds; None for a fifth with "TR3", else for none
+    patience : rounds of "TR3"; "auto" for 5, or for 10 where `columns_per_round` is a number
+    columns_per_round : how many columns may enter at once; "auto" for a number that grows with those in use
+    stratified : whether to look at columns of rows with a loss first, kernel by kernel; False scans all each round;
+        "auto" for False where the fit goes to the optimum by "TR2" alone and scans are quick, since there it is faster
+    kernel_order : "given", or "cost" for the kernels that are cheapest at prediction first
+    candidates : rows looked at in a round, drawn afresh each time; None for all; "auto" for all up to some ten
+        thousand rows, else 4,096.  Where not all are looked at, the certificate holds for the columns seen last.
+    tol : relative duality gap at which to stop
+    max_iter : most rounds; -1 for no limit
+    fit_intercept : True (free), "regularized" (adds ``|b|`` or ``b^2 / 2``) or False
+    normalize : "trace" (mean diagonal 1, so that one penalty suits all kernels), "cosine", "variance" or None
+    class_weight : dict, "balanced" or None
+    engine, n_jobs, memory_limit, callbacks, verbose : as for `KernelClassifier`; the memory is that of kernel columns
+    random_state : of the rows held out and of the draws
+
+    Attributes
+    ----------
+    columns_ : records of kernel, example (training row), coefficient and output (0 unless there are several classes)
+    n_columns_per_kernel_ : (m,), or (classes, m) with several classes
+    kernel_names_ : (m,), the kernels as given; `kernels_` as they are used, scaled
+    support_ : training rows that are kept: those with a column in any round
+    objective_, dual_objective_, duality_gap_ : the certificate; the gap is relative, the worst over the outputs
+    certificate_ : prices of the rows that prove the bound, and intercepts
+    scanned_ : "all" where the bound holds for the problem over all columns, else for how many it holds at least
+    trace_ : by round seconds, primal, dual, gap, train_error, validation_error, columns, scanned, made, columns_0, ...
+    stopped_by_ : the rule that ended the fit, for each output
+    converged_ : whether a rule that was asked for, or the optimum, ended it
+    classes_, intercept_ (outputs,), n_iter_ (rounds), memory_plan_
+
+    Examples
+    --------
+    >>> import kernelweave as kw
+    >>> X, y = kw.datasets.make_stars(200, random_state=0)
+    >>> model = kw.CGBoostClassifier([kw.Linear(), kw.RBF(width=1.0)], C=1.0).fit(X, y)
+    >>> model.scanned_, model.duality_gap_ <= 1e-3, len(model.columns_) < 100
+    ('all', True, True)
+    """
+
+    _task = "classification"
+    _kinds = ("hinge", "nu_classification")
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        C: float = 1.0,
+        loss: str = "hinge",
+        nu: float = 0.5,
+        penalty: str = "l1",
+        positive: bool = False,
+        termination: Any = "TR2",
+        validation_fraction: float | None = None,
+        patience: int | str = "auto",
+        columns_per_round: int | str = "auto",
+        stratified: bool | str = "auto",
+        kernel_order: str = "given",
+        candidates: int | str | None = "auto",
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        fit_intercept: bool | str = True,
+        normalize: str | None = "trace",
+        class_weight: Any = None,
+        engine: Any = None,
+        n_jobs: int | None = None,
+        memory_limit: float | str = "auto",
+        callbacks: tuple = (),
+        verbose: int = 0,
+        random_state: Any = 0,
+    ):
+        self.kernels = kernels
+        self.C = C
+        self.loss = loss
+        self.nu = nu
+        self.penalty = penalty
+        self.positive = positive
+        self.termination = termination
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.columns_per_round = columns_per_round
+        self.stratified = stratified
+        self.kernel_order = kernel_order
+        self.candidates = candidates
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.normalize = normalize
+        self.class_weight = class_weight
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.memory_limit = memory_limit
+        self.callbacks = callbacks
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, validation: Any = None) -> Self:
+        """Learn from the rows of X and their labels.
+
+        Parameters
+        ----------
+        X : table (numpy, scipy sparse, DataFrame), Sequences, Lattices, list of texts or of lists of
+            words, or named views (dict, Views)
+        y : (n,) labels of two or more classes
+        sample_weight : (n,) non-negative weights of the rows; a row of weight 0 has no column
+        validation : rows and labels (X, y) that judge the rounds, in place of `validation_fraction`
+        """
+        X = self._rows(X)
+        y = targets(X, y)
+        check_classification_targets(y)
+        weight = row_weights(sample_weight, X)
+        self.classes_ = some_classes(y, weight)
+        fraction = self._fraction(validation)
+        held = self._given_judges(validation)
+        training = self._split(X, y, y, weight, held, fraction)
+        cost = (self.C * weight * compute_sample_weight(self.class_weight, y))[training.rows]
+        kept, weight = y[training.rows], weight[training.rows]
+        signs, held = label_signs(kept, self.classes_), training.held
+        judged = [None] * len(signs) if held is None else label_signs(held.y, self.classes_)
+        errors = [
+            (_wrong(sign, weight), None if held is None or judge is None else _wrong(judge, held.weight))
+            for sign, judge in zip(signs, judged)
+        ]
+        self._boost(X, training, signs, cost, weight, errors)
+        return self
+
+    def _judges(self, X: Any, y: Any) -> Held:
+        """Return validation rows, checked."""
+        X = new_rows(self, X, self._given_kernels())
+        y = targets(X, y)
+        strange = np.setdiff1d(y, self.classes_)
+        if len(strange):
+            raise ValueError(f"The rows have the class {strange.tolist()[0]!r}, which training rows lack.")
+        return Held(X, y, np.ones(len(y)))
+
+    def decision_function(self, X: Any, per_kernel: bool = False) -> Array:
+        """Return decision values: (rows,) for two classes (positive means the second), else (rows, classes).
+
+        With ``per_kernel`` a last axis holds what each kernel contributes; with the intercept they add up.
+        """
+        if per_kernel:
+            parts = np.moveaxis(self._contributions(X), 0, -1)
+            return parts[:, 0] if len(self.classes_) == 2 else parts
+        return self._values(self._outputs(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[Array]:
+        """Yield the decision values after each round; the last ones are those of `decision_function`."""
+        for outputs in self._staged_outputs(X):
+            yield self._values(outputs)
+
+    def predict(self, X: Any) -> Array:
+        """Return the class of each row."""
+        return self._labels(self.decision_function(X))
+
+    def staged_predict(self, X: Any) -> Iterator[Array]:
+        """Yield the class of each row after each round."""
+        for values in self.staged_decision_function(X):
+            yield self._labels(values)
+
+    def _values(self, outputs: Array) -> Array:
+        return outputs[:, 0] if len(self.classes_) == 2 else outputs
+
+    def _labels(self, values: Array) -> Array:
+        return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
+
+
+def _wrong(signs: Array, weight: Array) -> Error:
+    """Return the share of rows on the wrong side, as `predict` has it: an output of 0 is negative."""
+    return lambda outputs: float(weight @ ((outputs > 0) != (signs > 0)) / weight.sum())

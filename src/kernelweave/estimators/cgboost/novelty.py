@@ -1,0 +1,156 @@
+"""Novelty detection by sparse mixtures of kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import OutlierMixin
+
+from kernelweave.estimators.cgboost.base import CGBoostEstimator, Error
+from kernelweave.estimators.cgboost.holdout import Held
+from kernelweave.estimators.inputs import new_rows, row_weights, targets
+from kernelweave.estimators.one.base import Array
+from kernelweave.estimators.one.novelty import BORDER
+
+KINDS = (-1, 1)
+"""Labels of rows that are novel, and of those that are not."""
+
+
+class CGBoostNovelty(OutlierMixin, CGBoostEstimator):
+    """Sparse mixture of kernels that tells where rows lie, one coefficient for each kernel and training row.
+
+    Minimises ``-rho + 1/(nu N) sum_i s_i max(0, rho - f(x_i))`` with N the sum of the weights s, over mixtures f
+    without an intercept: with the 1-norm under ``sum |a_j| <= 1``, with the 2-norm plus ``1/2 sum a_j^2 / s_i``.
+
+    Parameters
+    ----------
+    kernels : list of kernels (or texts such as "rbf:0.5") by falling priority; None for a linear kernel and Gaussians
+        of three widths
+    nu : in (0, 1], about the fraction of training rows that will lie outside
+    The other parameters and the attributes are those of `CGBoostClassifier`; ``offset_`` is rho.  "TR3" needs
+    validation rows with labels, 1 for what is normal and -1 for what is novel.
+    ``normalize="variance"`` only scales: seen from the centre of the rows, no level would part them from it.
+
+    Examples
+    --------
+    >>> import numpy as np, kernelweave as kw
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = kw.CGBoostNovelty(kw.RBF.grid([0.5, 2.0, 8.0]), nu=0.1).fit(X)
+    >>> model.predict([[0.0, 0.0], [6.0, 6.0]])
+    array([ 1, -1])
+    """
+
+    _task = "novelty"
+    _kinds = ("one_class",)
+    loss = "one_class"
+    fit_intercept = True
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        nu: float = 0.5,
+        penalty: str = "l1",
+        positive: bool = False,
+        termination: Any = "TR2",
+        patience: int | str = "auto",
+        columns_per_round: int | str = "auto",
+        stratified: bool | str = "auto",
+        kernel_order: str = "given",
+        candidates: int | str | None = "auto",
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        normalize: str | None = "trace",
+        engine: Any = None,
+        n_jobs: int | None = None,
+        memory_limit: float | str = "auto",
+        callbacks: tuple = (),
+        verbose: int = 0,
+        random_state: Any = 0,
+    ):
+        self.kernels = kernels
+        self.nu = nu
+        self.penalty = penalty
+        self.positive = positive
+        self.termination = termination
+        self.patience = patience
+        self.columns_per_round = columns_per_round
+        self.stratified = stratified
+        self.kernel_order = kernel_order
+        self.candidates = candidates
+        self.tol = tol
+        self.max_iter = max_iter
+        self.normalize = normalize
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.memory_limit = memory_limit
+        self.callbacks = callbacks
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation: Any = None) -> Self:
+        """Learn where the rows of X lie; y is ignored.
+
+        ``validation=(X, y)`` are rows that judge the rounds, with labels 1 (normal) and -1 (novel).
+        """
+        X = self._rows(X)
+        weight = row_weights(sample_weight, X)
+        if validation is None and "TR3" in self._rules().termination:
+            raise ValueError("TR3 stops by the errors on labelled rows; hand them to fit as validation=(X, y).")
+        self._fraction(validation)
+        held = self._given_judges(validation)
+        none = np.zeros(len(weight))
+        training = self._split(X, none, none, weight, held, 0.0)
+        weight, held = weight[training.rows], training.held
+        inside = np.ones(len(weight))
+        errors = [(_wrong(inside, weight), None if held is None else _wrong(held.y, held.weight))]
+        self._boost(X, training, [inside], weight, weight, errors)
+        self.offset_ = -self.intercept_
+        return self
+
+    def _judges(self, X: Any, y: Any) -> Held:
+        """Return validation rows, checked."""
+        X = new_rows(self, X, self._given_kernels())
+        y = targets(X, y)
+        if not np.isin(y, KINDS).all():
+            raise ValueError("Rows that judge novelty detection have the labels 1 (normal) and -1 (novel) only.")
+        if "TR3" in self._rules().termination and len(np.unique(y)) < len(KINDS):
+            raise ValueError(
+                "TR3 needs normal rows (1) and novel ones (-1): of one kind alone, a model that says the same of all "
+                "rows is the best."
+            )
+        return Held(X, y.astype(float), np.ones(len(y)))
+
+    def decision_function(self, X: Any, per_kernel: bool = False) -> Array:
+        """Return how far each row lies inside (positive) or outside; with ``per_kernel`` each kernel's part."""
+        if per_kernel:
+            return self._contributions(X)[:, :, 0].T
+        return self._values(self._outputs(X)[:, 0], float(self.intercept_[0]))
+
+    def staged_decision_function(self, X: Any) -> Iterator[Array]:
+        """Yield the decision values after each round; the last ones are those of `decision_function`."""
+        for place, outputs in enumerate(self._staged_outputs(X)):
+            yield self._values(outputs[:, 0], self.stages_[0].intercept_at(place))
+
+    def score_samples(self, X: Any) -> Array:
+        """Return the outputs before the level is taken off, (rows,)."""
+        return self.decision_function(X) + self.offset_[0]
+
+    def predict(self, X: Any) -> Array:
+        """Return 1 for rows that look like training, -1 for novel ones; a row on the border is not novel."""
+        return np.where(self.decision_function(X) >= 0, 1, -1)
+
+    def staged_predict(self, X: Any) -> Iterator[Array]:
+        """Yield 1 or -1 for each row after each round."""
+        for values in self.staged_decision_function(X):
+            yield np.where(values >= 0, 1, -1)
+
+    def _values(self, outputs: Array, intercept: float) -> Array:
+        outputs[np.abs(outputs) <= BORDER * abs(intercept)] = 0.0
+        return outputs
+
+
+def _wrong(signs: Array, weight: Array) -> Error:
+    """Return the share of rows on the wrong side; a row on the border is not novel."""
+    return lambda outputs: float(weight @ ((outputs >= 0) != (signs > 0)) / weight.sum())

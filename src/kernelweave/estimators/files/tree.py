@@ -1,0 +1,326 @@
+"""Fitted models as plain data: a tree that JSON can hold, beside named arrays.
+
+Scalars and lists stand for themselves.  Every other node is an object with a "type": arrays, texts, dicts, and the
+classes listed here.  Reading a tree calls the constructors of those classes and nothing else.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import fields, is_dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from kernelweave.automata.base import Transducer
+from kernelweave.automata.stored import Columns, columns_of, from_columns
+from kernelweave.data import Alphabet, Lattices, Sequences, Views
+from kernelweave.data.lattices.build import Table
+from kernelweave.data.rows import IDS, packed_ids, unpacked_ids
+from kernelweave.estimators.cgboost.course import Course
+from kernelweave.estimators.one.base import Certificate
+from kernelweave.kernels.approximate.fourier import Waves
+from kernelweave.kernels.approximate.landmarks import Landmarks
+from kernelweave.kernels.base import Kernel
+from kernelweave.kernels.centred import Centred
+from kernelweave.kernels.positional.windows import Windows
+from kernelweave.kernels.registry import KERNELS
+from kernelweave.operators.planner.one import Plan
+from kernelweave.solvers.result import Trace
+
+Array = np.ndarray
+Node = Any
+
+OTHERS = (Pipeline, StandardScaler)
+"""Estimators of scikit-learn that may stand before one of ours."""
+
+RECORDS: dict[str, type] = {cls.__name__: cls for cls in (Certificate, Course, Plan)}
+"""Data classes among the fitted attributes, by name."""
+
+PARTS: dict[str, type[Kernel]] = {**KERNELS, **{cls.__name__: cls for cls in (Centred, Landmarks, Waves)}}
+"""Kernels by name: those of the registry, and those that hold data."""
+
+NUMERIC = {"bool", "float16", "float32", "float64"} | {
+    f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
+"""Types of numbers that an array may have."""
+
+_ID_NAMES = {"id_bytes": "ids", "id_offsets": "id_offsets"}
+
+
+@cache
+def estimators() -> dict[str, type[BaseEstimator]]:
+    """Return the estimators that a model file can hold, by name: those this room exports, and a few others."""
+    room = import_module("kernelweave.estimators")
+    ours = [value for value in map(room.__dict__.get, room.__all__) if isinstance(value, type)]
+    return {cls.__name__: cls for cls in (*ours, *OTHERS)}
+
+
+class Writer:
+    """Turns values into nodes; arrays are collected in `tensors`."""
+
+    def __init__(self) -> None:
+        self.tensors: dict[str, Array] = {}
+
+    def node(self, value: Any) -> Node:
+        """Return the node of any value that a model may hold."""
+        if value is None or type(value) in (bool, int, float, str):
+            return value
+        for kind, write in _WRITERS:
+            if isinstance(value, kind):
+                return write(self, value)
+        if is_dataclass(value) and RECORDS.get(type(value).__name__) is type(value):
+            state = {f.name: self.node(getattr(value, f.name)) for f in fields(value)}
+            return {"type": "record", "name": type(value).__name__, "state": state}
+        raise TypeError(f"A {type(value).__name__} cannot be kept in a model file.")
+
+    def tensor(self, values: Array) -> str:
+        """Keep an array and return its name."""
+        name = f"t{len(self.tensors)}"
+        native = values.dtype.newbyteorder("=")
+        self.tensors[name] = np.array(values, dtype=native, order="C", copy=None)
+        return name
+
+    def array(self, values: Array) -> Node:
+        """Return the node of an array of numbers or of texts."""
+        if values.dtype.name in NUMERIC:
+            return {"type": "array", "tensor": self.tensor(values)}
+        if values.dtype.names is not None:
+            return {"type": "records", "fields": [[name, self.array(values[name])] for name in values.dtype.names]}
+        if values.dtype.kind not in "UOT":
+            raise TypeError(f"An array of {values.dtype} cannot be kept in a model file.")
+        dtype = {"O": "object", "T": "string"}.get(values.dtype.kind, values.dtype.str)
+        entries = [self.node(entry) for entry in values.ravel().tolist()]
+        return {"type": "texts", "dtype": dtype, "shape": list(values.shape), "values": entries}
+
+    def scalar(self, value: np.generic) -> Node:
+        """Return the node of a NumPy number or text."""
+        if value.dtype.name not in NUMERIC and value.dtype.kind != "U":
+            raise TypeError(f"A NumPy {value.dtype} cannot be kept in a model file.")
+        return {"type": "scalar", "dtype": value.dtype.str, "value": value.item()}
+
+    def number_type(self, kind: type) -> Node:
+        """Return the node of a NumPy type of numbers."""
+        if not issubclass(kind, np.generic):
+            raise TypeError(f"The type {kind.__name__} cannot be kept in a model file.")
+        return {"type": "number_type", "name": np.dtype(kind).name}
+
+    def estimator(self, model: BaseEstimator) -> Node:
+        """Return the node of an estimator: its parameters and what it learned."""
+        name = type(model).__name__
+        if estimators().get(name) is not type(model):
+            raise TypeError(f"A {name} cannot be kept in a model file; known are {', '.join(estimators())}.")
+        learned = {key: value for key, value in vars(model).items() if is_learned(key)}
+        return {"type": "estimator", "name": name, "parameters": self._params(model), "fitted": self._each(learned)}
+
+    def _params(self, model: BaseEstimator) -> dict[str, Node]:
+        """Return the parameters; what belongs to the process (callbacks, engines) is left to its default."""
+        defaults, kept = inspect.signature(type(model)).parameters, {}
+        for name, value in model.get_params(deep=False).items():
+            n_tensors = len(self.tensors)
+            try:
+                kept[name] = self.node(value)
+            except TypeError:
+                if defaults[name].default is inspect.Parameter.empty:
+                    raise
+                self.tensors = dict(list(self.tensors.items())[:n_tensors])
+        return kept
+
+    def kernel(self, kernel: Kernel) -> Node:
+        """Return the node of a kernel, also of one that holds data."""
+        name = type(kernel).__name__
+        if PARTS.get(name) is not type(kernel):
+            raise TypeError(f"{name} is not a kernel of this library and cannot be kept in a model file.")
+        return {"type": "kernel", "name": name, "parameters": self._each(kernel.get_params(deep=False))}
+
+    def windows(self, windows: Windows) -> Node:
+        """Return the node of a kernel that waits to be split."""
+        return {"type": "windows", "parameters": self._each(windows.get_params(deep=False))}
+
+    def sequences(self, rows: Sequences) -> Node:
+        """Return the node of sequences; ids lie in one buffer, for there may be millions."""
+        return self._strings("sequences", rows, ("codes", "offsets"))
+
+    def lattices(self, rows: Lattices) -> Node:
+        """Return the node of lattices."""
+        return self._strings("lattices", rows, Table._fields)
+
+    def _strings(self, kind: str, rows: Any, names: Iterable[str]) -> Node:
+        parts = {name: self.tensor(getattr(rows, name)) for name in names}
+        ids = {_ID_NAMES[name]: self.tensor(values) for name, values in packed_ids(rows.ids).items()}
+        return {"type": kind, "alphabet": self.node(rows.alphabet), **parts, **ids}
+
+    def transducer(self, machine: Transducer) -> Node:
+        """Return the node of a machine: its arcs and final weights, and what its labels spell."""
+        parts = {name: self.tensor(column) for name, column in columns_of(machine)._asdict().items()}
+        return {"type": "transducer", "alphabet": self.node(machine.alphabet), **parts}
+
+    def csr(self, table: Any) -> Node:
+        """Return the node of a sparse table."""
+        parts = {name: self.tensor(getattr(table, name)) for name in ("data", "indices", "indptr")}
+        return {"type": "csr", "shape": list(table.shape), "array": isinstance(table, sparse.sparray), **parts}
+
+    def _each(self, values: dict[str, Any]) -> dict[str, Node]:
+        return {key: self.node(value) for key, value in values.items()}
+
+
+def is_learned(name: str) -> bool:
+    """Tell whether an attribute of an estimator is part of what it learned."""
+    return name == "_alphabets" or (name.endswith("_") and not name.startswith("_"))
+
+
+_WRITERS: list[tuple[Any, Callable[[Writer, Any], Node]]] = [
+    (np.generic, Writer.scalar),
+    (np.ndarray, Writer.array),
+    (type, Writer.number_type),
+    (list, lambda w, v: [w.node(item) for item in v]),
+    (tuple, lambda w, v: {"type": "tuple", "items": [w.node(item) for item in v]}),
+    (dict, lambda w, v: {"type": "dict", "items": [[w.node(key), w.node(item)] for key, item in v.items()]}),
+    (slice, lambda w, v: {"type": "slice", "items": [w.node(part) for part in (v.start, v.stop, v.step)]}),
+    (BaseEstimator, Writer.estimator),
+    (Kernel, Writer.kernel),
+    (Windows, Writer.windows),
+    (Sequences, Writer.sequences),
+    (Lattices, Writer.lattices),
+    (Transducer, Writer.transducer),
+    (Views, lambda w, v: {"type": "views", "blocks": [[name, w.node(block)] for name, block in v.items()]}),
+    (Alphabet, lambda w, v: {"type": "alphabet", "description": v.to_dict()}),
+    (Trace, lambda w, v: {"type": "trace", "columns": [[name, w.node(v[name])] for name in v.columns]}),
+    ((sparse.csr_array, sparse.csr_matrix), Writer.csr),
+]
+
+
+class Reader:
+    """Turns nodes back into values.
+
+    Whatever does not fit together raises ValueError, TypeError, KeyError or the like: the caller says which file.
+    """
+
+    def __init__(self, tensors: dict[str, Array]):
+        self.tensors = tensors
+
+    def value(self, node: Node) -> Any:
+        """Return the value of a node."""
+        if isinstance(node, list):
+            return [self.value(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        return _READERS[node["type"]](self, node)
+
+    def texts(self, node: Node) -> Array:
+        """Return an array of texts or of mixed labels."""
+        dtype: Any = {"object": object, "string": IDS}.get(node["dtype"], node["dtype"])
+        if isinstance(dtype, str) and np.dtype(dtype).kind != "U":
+            raise ValueError(f"{dtype} is no type of text.")
+        out = np.empty(len(node["values"]), dtype)
+        out[:] = [self.value(entry) for entry in node["values"]]
+        return out.reshape(node["shape"])
+
+    def records(self, node: Node) -> Array:
+        """Return an array of records."""
+        columns = {name: self.value(part) for name, part in node["fields"]}
+        out = np.empty(len(next(iter(columns.values()))), [(name, column.dtype) for name, column in columns.items()])
+        for name, column in columns.items():
+            out[name] = column
+        return out
+
+    def scalar(self, node: Node) -> np.generic:
+        """Return a NumPy number or text."""
+        dtype = np.dtype(node["dtype"])
+        if dtype.name not in NUMERIC and dtype.kind != "U":
+            raise ValueError(f"{dtype} is no type of number.")
+        return dtype.type(node["value"])
+
+    def number_type(self, node: Node) -> type:
+        """Return a NumPy type of numbers."""
+        if node["name"] not in NUMERIC:
+            raise ValueError(f"{node['name']} is no type of number.")
+        return np.dtype(node["name"]).type
+
+    def estimator(self, node: Node) -> BaseEstimator:
+        """Return an estimator with its parameters and what it learned."""
+        cls = estimators()[node["name"]]
+        model = cls(**self._each(node["parameters"]))
+        for key, value in self._each(node["fitted"]).items():
+            if not is_learned(key):
+                raise ValueError(f"{key} is nothing an estimator learns.")
+            setattr(model, key, value)
+        return model
+
+    def kernel(self, node: Node) -> Kernel:
+        """Return a kernel."""
+        params = self._each(node["parameters"])
+        parts = [params["kernel"]] if "kernel" in params else params.get("kernels", [])
+        if not all(isinstance(part, Kernel) for part in parts):
+            raise TypeError(f"{node['name']} is made of kernels.")
+        return PARTS[node["name"]](**params)
+
+    def windows(self, node: Node) -> Windows:
+        """Return a kernel that waits to be split."""
+        params = self._each(node["parameters"])
+        if not isinstance(params["kernel"], Kernel):
+            raise TypeError("Windows are made of a kernel.")
+        return Windows(**params)
+
+    def sequences(self, node: Node) -> Sequences:
+        """Return sequences, their letters checked."""
+        codes, offsets = self.tensors[node["codes"]], self.tensors[node["offsets"]]
+        return Sequences(codes, offsets, self.value(node["alphabet"]), self._ids(node, offsets.size - 1))
+
+    def lattices(self, node: Node) -> Lattices:
+        """Return lattices, their arcs checked."""
+        table = Table._make(self.tensors[node[name]] for name in Table._fields)
+        return Lattices(*table, self.value(node["alphabet"]), self._ids(node, table.arc_offsets.size - 1))
+
+    def transducer(self, node: Node) -> Transducer:
+        """Return a machine, its arcs checked."""
+        return from_columns(
+            Columns._make(self.tensors[node[name]] for name in Columns._fields), self.value(node["alphabet"])
+        )
+
+    def _ids(self, node: Node, n: int) -> Array | None:
+        return unpacked_ids({key: self.tensors[node[name]] for key, name in _ID_NAMES.items() if name in node}, n)
+
+    def csr(self, node: Node) -> Any:
+        """Return a sparse table, every index checked."""
+        parts = tuple(self.tensors[node[name]] for name in ("data", "indices", "indptr"))
+        table = (sparse.csr_array if node["array"] else sparse.csr_matrix)(parts, shape=tuple(node["shape"]))
+        table.check_format(full_check=True)
+        return table
+
+    def trace(self, node: Node) -> Trace:
+        """Return the history of a fit."""
+        return Trace({name: self.value(column).tolist() for name, column in node["columns"]})
+
+    def _each(self, nodes: dict[str, Node]) -> dict[str, Any]:
+        return {key: self.value(node) for key, node in nodes.items()}
+
+
+_READERS: dict[str, Callable[[Reader, Node], Any]] = {
+    "array": lambda r, n: r.tensors[n["tensor"]],
+    "records": Reader.records,
+    "texts": Reader.texts,
+    "scalar": Reader.scalar,
+    "number_type": Reader.number_type,
+    "tuple": lambda r, n: tuple(r.value(n["items"])),
+    "dict": lambda r, n: {r.value(key): r.value(item) for key, item in n["items"]},
+    "slice": lambda r, n: slice(*r.value(n["items"])),
+    "estimator": Reader.estimator,
+    "kernel": Reader.kernel,
+    "windows": Reader.windows,
+    "sequences": Reader.sequences,
+    "lattices": Reader.lattices,
+    "transducer": Reader.transducer,
+    "views": lambda r, n: Views({name: r.value(block) for name, block in n["blocks"]}),
+    "alphabet": lambda r, n: Alphabet.from_dict(n["description"]),
+    "record": lambda r, n: RECORDS[n["name"]](**r._each(n["state"])),
+    "trace": Reader.trace,
+    "csr": Reader.csr,
+}

@@ -1,0 +1,1 @@
+"""Estimators with many kernels, one weight each."""

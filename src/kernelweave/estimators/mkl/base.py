@@ -1,0 +1,277 @@
+"""What the estimators with many kernels share."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from kernelweave.estimators.explicit import (
+    add_outputs,
+    contributions,
+    forget_stream,
+    forget_vectors,
+    keep_vectors,
+    split_params,
+    walks,
+    with_features,
+)
+from kernelweave.estimators.inputs import as_kernel, new_rows, training_rows
+from kernelweave.estimators.normalize import normalized
+from kernelweave.estimators.one.base import (
+    KernelEstimator,
+    join_traces,
+    keep_certificate,
+    make_monitor,
+    warn_unless_converged,
+)
+from kernelweave.estimators.scoring import room
+from kernelweave.kernels import RBF, Kernel, Linear, Precomputed, reference
+from kernelweave.kernels.base import count
+from kernelweave.kernels.positional.windows import Windows
+from kernelweave.operators.base import Restrictable
+from kernelweave.operators.expansion.cross_family import CrossFamily
+from kernelweave.operators.features.design.set import DesignSet, bind_design
+from kernelweave.operators.gram.family import SharedSet, StoredSet
+from kernelweave.operators.gram.mixture import Family
+from kernelweave.operators.planner.family import bind_family
+from kernelweave.penalties import LpBall
+from kernelweave.solvers.certificate import PrimalPoint
+from kernelweave.solvers.loop import Stop, run
+from kernelweave.solvers.mkl import MKL_SOLVERS, check_mkl_solver, choose_mkl_solver
+from kernelweave.solvers.mkl.problem import MKLProblem
+from kernelweave.solvers.result import Result
+
+Array = np.ndarray
+DEFAULT_FACTORS = (0.1, 1.0, 10.0)
+"""Without kernels, a linear one and Gaussians of these multiples of the data's own scale are combined."""
+SAMPLE = 64
+"""Rows on which kernels are compared with each other."""
+ONE_THREAD_UP_TO = 1000
+"""Rows up to which the small matrices of a solver take longer to divide among BLAS threads than to compute.  So they do
+for kernels that are held without a matrix, whatever the number of rows, and their bits would depend on the threads."""
+TINY = 1e-300
+"""Floor of the norm of a centred matrix: a constant kernel resembles none."""
+ALIKE = 0.9999
+"""Correlation of two centred kernel matrices from which on their weights are arbitrary."""
+
+
+class MKLEstimator(KernelEstimator):
+    """Many kernels, one weight each (for each output, or shared)."""
+
+    kernel = None
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        norm = getattr(self, "norm", 1.0)
+        if not isinstance(norm, Real) or not float(norm) >= 1:
+            raise ValueError(f"norm={norm!r} must be at least 1 (1 gives few kernels, infinity the plain sum).")
+
+    def _given_kernels(self, X: Any = None, weight: Array | None = None) -> list[Kernel]:
+        if self.kernels is None:
+            if X is None:
+                return [Linear()]
+            gamma = RBF(gamma="scale").fitted(X, weight).gamma  # type: ignore[attr-defined]
+            return [Linear(), *(RBF(gamma=factor * gamma) for factor in DEFAULT_FACTORS)]
+        given = [self.kernels] if isinstance(self.kernels, Windows) else self.kernels
+        if isinstance(given, str | Kernel) or not isinstance(given, Sequence):
+            raise TypeError("kernels must be a list of kernels, for example kw.RBF.grid([0.1, 1, 10]) + [kw.Linear()].")
+        if len(given) == 0:
+            raise ValueError("kernels is an empty list; give at least one kernel.")
+        kernels: list[Kernel] = []
+        for kernel in given:
+            if isinstance(kernel, Windows) and X is not None:
+                kernels += kernel.unrolled(X)
+            else:  # what rows the windows need is told by the kernel they divide
+                kernels.append(as_kernel(kernel.kernel if isinstance(kernel, Windows) else kernel, Linear()))
+        return kernels
+
+    def _rows(self, X: Any) -> Any:
+        self._check_parameters()
+        forget_stream(self)
+        return training_rows(self, X, self._given_kernels())
+
+    def _bind_all(self, X: Any, weight: Array) -> StoredSet | SharedSet | DesignSet:
+        """Fix what the kernels learn from the rows, scale them, and bind them within the memory limit."""
+        if self.solver != "auto":
+            check_mkl_solver(self.solver, self._loss(), self._norm())
+        engine, given = self._engine(), self._given_kernels(X, weight)
+        self.kernel_names_ = np.array([repr(kernel) for kernel in given])
+        centre = self.fit_intercept is not True
+        fitted = [kernel.fitted(X, weight) for kernel in given]
+        for kernel in fitted:
+            if not kernel.definite:
+                raise ValueError(
+                    f"{kernel!r} is not positive semi-definite; multiple kernel learning needs kernels that are."
+                )
+        scaled = [normalized(kernel, X, self.normalize, engine, weight, centre) for kernel in fitted]
+        operators: StoredSet | SharedSet | DesignSet
+        if self._walks(scaled, X.shape[0]):
+            self.kernels_ = with_features(
+                scaled, X, weight, split_params(self.solver_params)[0], self.memory_limit, self.tol
+            )
+            with threadpool_limits(1, user_api="blas"):  # the engine's own threads make the features
+                operators, self.memory_plan_ = bind_design(self.kernels_, X, engine, self.memory_limit, self.tol)
+            lengths = operators.design.squares()
+        else:
+            self.kernels_ = scaled
+            operators, self.memory_plan_ = bind_family(self.kernels_, X, engine, self.memory_limit, self.tol)
+            lengths = operators.diagonals()
+        bad = np.flatnonzero(~np.isfinite(lengths).all(axis=1))
+        if len(bad):
+            rows = np.flatnonzero(~np.isfinite(operators.diagonals()[bad[0]]))
+            raise ValueError(
+                f"Kernel {self.kernel_names_[bad[0]]} of row {rows[0]} with itself is not finite; rescale the features."
+            )
+        return operators
+
+    def _walks(self, kernels: Sequence[Kernel], n: int) -> bool:
+        """Tell whether the solver works on explicit features."""
+        if self.solver == "auto":
+            shared = getattr(self, "shared_weights", False) and len(self.classes_) > 2
+            return not shared and walks(kernels, n, self._loss().name)
+        return self.solver in MKL_SOLVERS and MKL_SOLVERS[self.solver].explicit
+
+    def _solve_all(
+        self, problems: Sequence[MKLProblem], starts: Sequence[PrimalPoint | None] | None = None
+    ) -> list[Result]:
+        """Solve each problem with the chosen solver."""
+        monitor = make_monitor(self.callbacks, self.verbose)
+        results: list[Result] = []
+        for i, problem in enumerate(problems):
+            stopped = any(result.interrupted for result in results)
+            name, params = self.solver, self.solver_params
+            if isinstance(problem.operators, DesignSet):
+                name, params = "svrg" if name == "auto" else name, split_params(params)[1]
+            self.solver_, solver = choose_mkl_solver(name, problem, params)
+            self.certifies_ = getattr(solver, "certifies", MKL_SOLVERS[self.solver_].certifies)
+            stop, start = Stop(self.tol, 1 if stopped else self.max_iter), None if starts is None else starts[i]
+            alone = problem.operators.n <= ONE_THREAD_UP_TO or isinstance(problem.operators, Restrictable)
+            with threadpool_limits(1 if alone else None, user_api="blas"):
+                results.append(run(solver, problem, stop, monitor, start))
+        return results
+
+    def _keep_all(self, results: list[Result], X: Any, operators: Any) -> None:
+        """Set the fitted attributes: one row of alpha and of weights for each output."""
+        beta = np.stack([np.asarray(r.primal.beta) for r in results])
+        self.kernel_weights_ = beta if len(results) > 1 else beta[0]
+        self.intercept_ = np.concatenate([np.atleast_1d(r.primal.intercept) for r in results])
+        if isinstance(operators, DesignSet):
+            keep_vectors(self, results, operators.design, X)
+        else:
+            forget_vectors(self)
+            alpha = np.concatenate([np.atleast_2d(r.primal.alpha) for r in results])
+            self.support_ = np.flatnonzero(np.any(alpha != 0, axis=0))
+            self.dual_coef_ = np.ascontiguousarray(alpha[:, self.support_])
+            self.reference_ = reference(self.kernels_, X, self.support_)
+        self.n_iter_ = max(result.n_iter for result in results)
+        self.trace_ = join_traces(results)
+        keep_certificate(self, results)
+        warn_unless_converged(results, self.tol)
+        self._warn_alike(X)
+
+    def _problem(self, operators: Any, targets: Array, cost: Array, intercept: str, total: float = 0.0) -> MKLProblem:
+        return MKLProblem(operators, self._loss(), targets, cost, LpBall(self._norm()), intercept, total)
+
+    def _norm(self) -> float:
+        return float(self.norm)
+
+    def _warn_alike(self, X: Any) -> None:
+        """Warn where two kernels are so alike on the training rows that their weights are arbitrary."""
+        if len(self.kernels_) < 2:
+            return
+        pair = alike_pair(self.kernels_, X, np.atleast_2d(self.kernel_weights_).max(axis=0))
+        if pair is not None:
+            first, second = (self.kernel_names_[k] for k in pair)
+            warnings.warn(
+                f"{first} and {second} are nearly the same kernel on these rows: how the weight is divided between "
+                "them is arbitrary.", UserWarning, stacklevel=4,
+            )  # fmt: skip
+
+    def _contributions(self, X: Any) -> Array:
+        """Return what every kernel contributes to each output of new rows, (m, rows, outputs)."""
+        check_is_fitted(self, "dual_coef_")
+        X = new_rows(self, X, self.kernels_)
+        if hasattr(self, "coef_"):
+            return contributions(self, X, self._engine())
+        out = np.zeros((len(self.kernels_), X.shape[0], len(self.intercept_)))
+        if len(self.support_):
+            active, cross, coef = self._cross(X)
+            out[active] = cross.contributions(coef)
+        return out
+
+    def _outputs(self, X: Any) -> Array:
+        check_is_fitted(self, "dual_coef_")
+        X = new_rows(self, X, self.kernels_)
+        out = np.tile(self.intercept_, (X.shape[0], 1))
+        if hasattr(self, "coef_"):
+            add_outputs(self, out, X, self._engine())
+        elif len(self.support_):
+            weights = self._weights()
+            active = np.flatnonzero((weights > 0).any(axis=0))
+            kernels = [self.kernels_[k] for k in active]
+            vector = room(self).of(kernels, weights[:, active], self.reference_, self.dual_coef_)
+            if vector is not None:
+                vector.add_to(out, X, self._engine())
+                return out
+            _, cross, coef = self._cross(X)
+            out += cross.total(coef)
+        return out
+
+    def _weights(self) -> Array:
+        """Return the kernel weights of every output, (outputs, m)."""
+        return np.broadcast_to(np.atleast_2d(self.kernel_weights_), (len(self.intercept_), len(self.kernels_)))
+
+    def _cross(self, X: Any) -> tuple[Array, CrossFamily, Array]:
+        """Return the kernels in use, their evaluation against the support, and beta_k alpha as coefficients."""
+        weights = self._weights()
+        active = np.flatnonzero((weights > 0).any(axis=0))
+        family = Family([self.kernels_[k] for k in active])
+        coef = weights.T[active][:, None, :] * self.dual_coef_.T[None]
+        return active, CrossFamily(family, family.prepare(X), family.prepare(self.reference_), self._engine()), coef
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        kernels = self.kernels if isinstance(self.kernels, Sequence) and not isinstance(self.kernels, str) else ()
+        tags.input_tags.pairwise = len(kernels) > 0 and all(isinstance(kernel, Precomputed) for kernel in kernels)
+        return tags
+
+
+def kernel_correlations(
+    kernels: Sequence[Kernel], X: Any, rows: int = SAMPLE, chosen: Array | slice = slice(None)
+) -> Array:
+    """Return the correlation of the chosen kernels' centred matrices on a sample of rows with everyone's, (chosen, m).
+
+    All are chosen unless told otherwise.
+    """
+    n = X.shape[0]
+    family = Family(kernels)
+    prepared = family.prepare(X[np.unique(np.linspace(0, n - 1, min(n, rows)).astype(int))])
+    made = np.empty((len(family.kernels), count(prepared), count(prepared)))
+    for group in range(len(family.bases)):
+        for k, values in family.finished(group, family.base_block(group, prepared, prepared, np.float64)):
+            made[k] = values
+    made -= made.mean(axis=1, keepdims=True)
+    made -= made.mean(axis=2, keepdims=True)
+    flat = made.reshape(len(made), -1)
+    flat /= np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), TINY)
+    with threadpool_limits(1, user_api="blas"):
+        return flat[chosen] @ flat.T
+
+
+def alike_pair(kernels: Sequence[Kernel], X: Any, weights: Array) -> tuple[int, int] | None:
+    """Return the heaviest kernel that has a near copy, with that copy."""
+    if any(isinstance(kernel, Precomputed) for kernel in kernels):
+        return None
+    used = np.flatnonzero(weights > 0)
+    used = used[np.argsort(-weights[used], kind="stable")]
+    for k, row in zip(used, kernel_correlations(kernels, X, chosen=used)):
+        row[k] = 0.0
+        if row.max() > ALIKE:
+            return int(k), int(row.argmax())
+    return None

@@ -1,0 +1,149 @@
+"""Classification with many kernels."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from kernelweave.estimators.inputs import row_weights, targets
+from kernelweave.estimators.mkl.streaming import StreamingClassifier
+from kernelweave.estimators.one.base import INTERCEPTS, Array
+from kernelweave.estimators.one.classifier import label_signs, some_classes
+from kernelweave.solvers.mkl.problem import MKLProblem
+
+
+class MKLClassifier(ClassifierMixin, StreamingClassifier):
+    """Support vector machine on a learned combination of kernels, with a certificate.
+
+    Minimises ``1/2 sum_k |w_k|^2 / beta_k + C sum_i s_i loss(f(x_i), y_i)`` over the classifier and the kernel weights
+    ``beta >= 0, |beta|_p <= 1``.
+
+    Parameters
+    ----------
+    kernels : list of kernels (or texts such as "rbf:0.5"), or what ``kw.WeightedDegree(20).per_position()`` returns;
+        None for a linear kernel and Gaussians of three widths
+    C : cost of an error
+    loss : "hinge", "squared_hinge", "smooth_hinge" or "logistic"
+    norm : p; 1 selects few kernels, larger values spread the weight, infinity gives the plain sum
+    sigma : sharpness of "smooth_hinge"
+    solver : "auto", "silp", "silp_chunking", "level", "reduced_gradient", "hessian", "lp", "smooth"; on explicit
+        features, linear in the rows, "svrg", "ufo", "obscure" or "proximal_gradient"; or one of the baselines
+        "uniform", "best_single", "alignment"
+    solver_params : dict, ``{"smoothing": 0.5}`` for "smooth", ``{"chunk_size": 256}`` for "silp_chunking",
+        ``{"schedule": "paper"}`` for "svrg".  On explicit features, ``{"feature_tolerance": 1e-4}`` says how well
+        kernels without features of their own are factorised and ``{"feature_rank": 200}`` by how many features;
+        ``{"total_rows": 1_000_000}`` says how many rows the stream of `partial_fit` has
+    normalize : "trace" (mean diagonal 1), "cosine", "variance" or None
+    shared_weights : with several classes, whether all of them use the same kernel weights
+    The other parameters are those of `KernelClassifier`.
+
+    Attributes
+    ----------
+    kernel_weights_ : (m,), or (classes, m) with several classes that do not share weights
+    kernel_names_ : (m,), the kernels as given
+    certifies_ : "mkl", or the problem that the solver solves instead ("smoothed", "fixed weights")
+    memory_plan_ : how the kernels were held, and why
+    coef_, coef_offsets_, approximation_errors_ : of a model on explicit features, which has no support vectors: the
+        weights (outputs, features), the first feature of each kernel (m + 1,), how far its features are off (m,)
+    rows_seen_ : of a model that learned from a stream
+    The other attributes are those of `KernelClassifier`.
+
+    Examples
+    --------
+    >>> import kernelweave as kw
+    >>> X, y = kw.datasets.make_stars(200, random_state=0)
+    >>> model = kw.MKLClassifier(kw.RBF.grid([0.01, 1.0, 100.0])).fit(X, y)
+    >>> model.kernel_weights_.shape, model.duality_gap_ < 1e-3
+    ((3,), True)
+    """
+
+    _task = "classification"
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        C: float = 1.0,
+        loss: str = "hinge",
+        norm: float = 1.0,
+        sigma: float = 1.0,
+        solver: str = "auto",
+        solver_params: dict[str, Any] | None = None,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        fit_intercept: bool | str = True,
+        normalize: str | None = "trace",
+        shared_weights: bool = False,
+        class_weight: Any = None,
+        engine: Any = None,
+        n_jobs: int | None = None,
+        memory_limit: float | str = "auto",
+        callbacks: tuple = (),
+        verbose: int = 0,
+    ):
+        self.kernels = kernels
+        self.C = C
+        self.loss = loss
+        self.norm = norm
+        self.sigma = sigma
+        self.solver = solver
+        self.solver_params = solver_params
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.normalize = normalize
+        self.shared_weights = shared_weights
+        self.class_weight = class_weight
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.memory_limit = memory_limit
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from the rows of X and their labels.
+
+        Parameters
+        ----------
+        X : table (numpy, scipy sparse, DataFrame), Sequences, Lattices, list of texts or of lists of
+            words, or named views (dict, Views)
+        y : (n,) labels of two or more classes
+        sample_weight : (n,) non-negative weights of the rows
+        """
+        X = self._rows(X)
+        self._loss()
+        y = targets(X, y)
+        check_classification_targets(y)
+        weight = row_weights(sample_weight, X)
+        self.classes_ = some_classes(y, weight)
+        cost = self.C * weight * compute_sample_weight(self.class_weight, y)
+        operators = self._bind_all(X, weight)
+        self._keep_all(self._solve_all(self._problems(operators, y, cost)), X, operators)
+        return self
+
+    def _problems(self, operators: Any, y: Array, cost: Array) -> list[MKLProblem]:
+        """Return one problem for each set of weights to learn."""
+        signs, intercept = np.stack(label_signs(y, self.classes_)), INTERCEPTS[self.fit_intercept]
+        groups = [signs] if self.shared_weights else [sign[None, :] for sign in signs]
+        return [self._problem(operators, group, cost, intercept) for group in groups]
+
+    def decision_function(self, X: Any, per_kernel: bool = False) -> Array:
+        """Return decision values: (rows,) for two classes (positive means the second), else (rows, classes).
+
+        With ``per_kernel`` a last axis holds what each kernel contributes; with the intercept they add up.
+        """
+        two = len(self.classes_) == 2 if hasattr(self, "classes_") else False
+        if per_kernel:
+            parts = np.moveaxis(self._contributions(X), 0, -1)
+            return parts[:, 0] if two else parts
+        values = self._outputs(X)
+        return values[:, 0] if two else values
+
+    def predict(self, X: Any) -> Array:
+        """Return the class of each row."""
+        values = self.decision_function(X)
+        best = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
+        return self.classes_[best]

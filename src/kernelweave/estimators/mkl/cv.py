@@ -1,0 +1,173 @@
+"""Choosing C and the norm by cross-validation, with kernels bound once and solutions carried along each path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, roc_auc_score
+from sklearn.model_selection import check_cv
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from kernelweave.estimators.inputs import positive, row_weights, targets
+from kernelweave.estimators.mkl.classifier import MKLClassifier
+from kernelweave.estimators.one.base import Array
+from kernelweave.estimators.one.classifier import some_classes
+from kernelweave.operators import product
+from kernelweave.solvers.certificate import PrimalPoint
+
+SCORINGS = ("accuracy", "balanced_accuracy", "roc_auc")
+
+
+class MKLClassifierCV(MKLClassifier):
+    """`MKLClassifier` whose C and norm are chosen by cross-validation.
+
+    The kernels are bound to the rows once.  A fold is trained by giving its held-out rows no cost, so that all folds,
+    all values of C and all norms share the operators, and the held-out outputs come with the solution.  Along each
+    path C grows and every solution starts from the one before.  Kernel scaling (`normalize`) uses all rows.
+
+    Parameters
+    ----------
+    kernels : list of kernels
+    Cs, norms : values to choose from
+    cv : number of folds, a scikit-learn splitter, or an iterable of (train, test) rows
+    scoring : "accuracy", "balanced_accuracy" or (two classes) "roc_auc"
+    The other parameters are those of `MKLClassifier`.
+
+    Attributes
+    ----------
+    C_, norm_ : the values chosen
+    cv_scores_ : (norms, Cs, folds)
+    path_weights_ : (norms, Cs, m), kernel weights along the paths, mean over folds (and classes)
+    The other attributes are those of `MKLClassifier`, fitted on all rows with the values chosen.
+
+    Examples
+    --------
+    >>> import kernelweave as kw
+    >>> X, y = kw.datasets.make_stars(150, random_state=0)
+    >>> model = kw.MKLClassifierCV(kw.RBF.grid([0.1, 1.0, 10.0]), Cs=[1.0, 10.0], cv=3).fit(X, y)
+    >>> model.cv_scores_.shape
+    (2, 2, 3)
+    """
+
+    C_: float
+    norm_: float
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        Cs: Sequence[float] = (0.01, 0.1, 1.0, 10.0, 100.0),
+        norms: Sequence[float] = (1.0, 2.0),
+        cv: Any = 5,
+        scoring: str = "accuracy",
+        loss: str = "hinge",
+        sigma: float = 1.0,
+        solver: str = "auto",
+        solver_params: dict[str, Any] | None = None,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        fit_intercept: bool | str = True,
+        normalize: str | None = "trace",
+        shared_weights: bool = False,
+        class_weight: Any = None,
+        engine: Any = None,
+        n_jobs: int | None = None,
+        memory_limit: float | str = "auto",
+        callbacks: tuple = (),
+        verbose: int = 0,
+    ):
+        self.kernels = kernels
+        self.Cs = Cs
+        self.norms = norms
+        self.cv = cv
+        self.scoring = scoring
+        self.loss = loss
+        self.sigma = sigma
+        self.solver = solver
+        self.solver_params = solver_params
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.normalize = normalize
+        self.shared_weights = shared_weights
+        self.class_weight = class_weight
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.memory_limit = memory_limit
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        self._trial_norm = 1.0
+        for value in self.Cs:
+            positive("C", value)
+        if len(self.Cs) == 0 or any(b <= a for a, b in pairwise(self.Cs)):
+            raise ValueError(f"Cs={self.Cs!r} must be growing positive numbers.")
+        if len(self.norms) == 0 or any(not p >= 1 for p in self.norms):
+            raise ValueError(f"norms={self.norms!r} must be numbers of at least 1.")
+        if self.scoring not in SCORINGS:
+            raise ValueError(f"scoring={self.scoring!r} is unknown; choose one of {', '.join(SCORINGS)}.")
+        super()._check_parameters()
+
+    def _norm(self) -> float:
+        """Return the norm under trial, and after fitting the norm chosen."""
+        return self._trial_norm
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose C and norm, then learn from all rows; parameters as for `MKLClassifier.fit`."""
+        X = self._rows(X)
+        self._loss()
+        y = targets(X, y)
+        check_classification_targets(y)
+        weight = row_weights(sample_weight, X)
+        self.classes_ = some_classes(y, weight)
+        if self.scoring == "roc_auc" and len(self.classes_) > 2:
+            raise ValueError("scoring='roc_auc' is for two classes; use 'accuracy' or 'balanced_accuracy'.")
+        share = weight * compute_sample_weight(self.class_weight, y)
+        operators = self._bind_all(X, weight)
+        folds = list(check_cv(self.cv, y, classifier=True).split(np.zeros(len(y)), y))
+        self.cv_scores_ = np.empty((len(self.norms), len(self.Cs), len(folds)))
+        paths = np.zeros((len(self.norms), len(self.Cs), len(folds), operators.m))
+        for i, norm in enumerate(self.norms):
+            self._trial_norm = float(norm)
+            for j, (train, test) in enumerate(folds):
+                kept = np.zeros(len(y))
+                kept[train] = share[train]
+                some_classes(y[train], share[train])
+                self.cv_scores_[i, :, j], paths[i, :, j] = self._path(operators, y, kept, test)
+        self.path_weights_ = paths.mean(axis=2)
+        best = np.unravel_index(self.cv_scores_.mean(axis=2).argmax(), self.cv_scores_.shape[:2])
+        self.norm_, self.C_ = float(self.norms[best[0]]), float(self.Cs[best[1]])
+        self._trial_norm = self.norm_
+        self._keep_all(self._solve_all(self._problems(operators, y, self.C_ * share)), X, operators)
+        return self
+
+    def _path(self, operators: Any, y: Array, share: Array, test: Array) -> tuple[Array, Array]:
+        """Return the held-out score and the weights for each C, every solution started from the one before."""
+        scores, weights = np.empty(len(self.Cs)), np.empty((len(self.Cs), operators.m))
+        starts: list[PrimalPoint | None] | None = None
+        for i, C in enumerate(self.Cs):
+            results = self._solve_all(self._problems(operators, y, C * share), starts)
+            points = [result.primal for result in results]
+            starts = list(points)
+            outputs = np.concatenate([self._at(operators, point, test) for point in points])
+            scores[i] = self._score(y[test], outputs)
+            weights[i] = np.mean([np.asarray(point.beta) for point in points], axis=0)
+        return scores, weights
+
+    def _at(self, operators: Any, point: PrimalPoint, rows: Array) -> Array:
+        """Return the outputs of a solution on some training rows, (outputs, rows)."""
+        if point.vector is not None:
+            return operators.design.outputs(point.vector[0])[None, rows] + np.atleast_1d(point.intercept)[:, None]
+        operator = operators.combined(np.asarray(point.beta))
+        return np.stack([product(operator, a)[rows] + b for a, b in zip(point.alpha, np.atleast_1d(point.intercept))])
+
+    def _score(self, y: Array, outputs: Array) -> float:
+        if self.scoring == "roc_auc":
+            return float(roc_auc_score(y == self.classes_[1], outputs[0]))
+        best = (outputs[0] > 0).astype(int) if len(self.classes_) == 2 else outputs.argmax(axis=0)
+        measure = accuracy_score if self.scoring == "accuracy" else balanced_accuracy_score
+        return float(measure(y, self.classes_[best]))

@@ -1,0 +1,99 @@
+"""Novelty detection with many kernels."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import OutlierMixin
+
+from kernelweave.estimators.inputs import positive, row_weights
+from kernelweave.estimators.mkl.base import MKLEstimator
+from kernelweave.estimators.one.base import Array
+from kernelweave.estimators.one.novelty import BORDER
+from kernelweave.losses import Loss, OneClass
+
+
+class MKLNovelty(OutlierMixin, MKLEstimator):
+    """One-class support vector machine on a learned combination of kernels, with a certificate.
+
+    Parameters
+    ----------
+    kernels : list of kernels (or texts such as "rbf:0.5"); None for a linear kernel and Gaussians of three widths
+    nu : in (0, 1], about the fraction of training rows that will lie outside
+    norm : p; 1 selects few kernels, larger values spread the weight
+    The other parameters and the attributes are those of `MKLClassifier`; ``offset_`` is rho.
+
+    Examples
+    --------
+    >>> import numpy as np, kernelweave as kw
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = kw.MKLNovelty(kw.RBF.grid([0.5, 2.0, 8.0]), nu=0.1).fit(X)
+    >>> model.predict([[0.0, 0.0], [6.0, 6.0]])
+    array([ 1, -1])
+    """
+
+    _task = "novelty"
+    fit_intercept = True
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        nu: float = 0.5,
+        norm: float = 1.0,
+        solver: str = "auto",
+        solver_params: dict[str, Any] | None = None,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        normalize: str | None = "trace",
+        engine: Any = None,
+        n_jobs: int | None = None,
+        memory_limit: float | str = "auto",
+        callbacks: tuple = (),
+        verbose: int = 0,
+    ):
+        self.kernels = kernels
+        self.nu = nu
+        self.norm = norm
+        self.solver = solver
+        self.solver_params = solver_params
+        self.tol = tol
+        self.max_iter = max_iter
+        self.normalize = normalize
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.memory_limit = memory_limit
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def _loss(self) -> Loss:
+        return OneClass()
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn where the rows of X lie; y is ignored."""
+        if positive("nu", self.nu) > 1:
+            raise ValueError(f"nu={self.nu!r} must be at most 1: it bounds a fraction of the rows.")
+        X = self._rows(X)
+        weight = row_weights(sample_weight, X)
+        operators = self._bind_all(X, weight)
+        cost = weight / (self.nu * weight.sum())
+        problem = self._problem(operators, np.zeros((1, len(weight))), cost, "free", 1.0)
+        self._keep_all(self._solve_all([problem]), X, operators)
+        self.offset_ = -self.intercept_
+        return self
+
+    def decision_function(self, X: Any, per_kernel: bool = False) -> Array:
+        """Return how far each row lies inside (positive) or outside; with ``per_kernel`` each kernel's part."""
+        if per_kernel:
+            return self._contributions(X)[:, :, 0].T
+        values = self._outputs(X)[:, 0]
+        values[np.abs(values) <= BORDER * abs(self.offset_[0])] = 0.0
+        return values
+
+    def score_samples(self, X: Any) -> Array:
+        """Return the outputs before the level is taken off, (rows,)."""
+        return self.decision_function(X) + self.offset_[0]
+
+    def predict(self, X: Any) -> Array:
+        """Return 1 for rows that look like training, -1 for novel ones; a row on the border is not novel."""
+        return np.where(self.decision_function(X) >= 0, 1, -1)

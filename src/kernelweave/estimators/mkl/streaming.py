@@ -1,0 +1,306 @@
+"""Learning from a stream of blocks, and certifying a model on rows that are given once more.
+
+Kernels are fitted and scaled on the first block and stay as they are.  A stream cannot certify itself: its rows are
+gone.  `certify` looks once at rows that are handed in and computes objective, bound and gap of the model on them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import update_wrapper
+from types import MethodType
+from typing import Any, Self, cast
+
+import numpy as np
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from kernelweave.estimators.explicit import keep_vectors, maps_of, remember_maps, split_params
+from kernelweave.estimators.inputs import new_rows, real_targets, row_weights, targets
+from kernelweave.estimators.mkl.base import MKLEstimator
+from kernelweave.estimators.one.base import Array, Certificate, keep_certificate
+from kernelweave.estimators.one.classifier import some_classes
+from kernelweave.operators.features.design.grow import bind_block, in_memory, moved
+from kernelweave.operators.features.design.set import DesignSet
+from kernelweave.solvers.certificate import PrimalPoint
+from kernelweave.solvers.mkl import choose_mkl_solver
+from kernelweave.solvers.mkl.gradient.stream.registry import STREAMS, look_once
+from kernelweave.solvers.mkl.problem import MKLProblem
+from kernelweave.solvers.result import Result, Trace
+
+SETTINGS = (
+    "kernels", "C", "loss", "norm", "sigma", "epsilon", "solver", "solver_params", "fit_intercept", "normalize",
+    "class_weight", "shared_weights",
+)  # fmt: skip
+"""Parameters that say what a stream is learning."""
+
+
+class streamed:
+    """A method that is there only where the solver can learn from a stream; elsewhere asking for it says why not."""
+
+    def __init__(self, method: Any):
+        self.method = method
+        update_wrapper(cast(Any, self), method)
+
+    def __get__(self, model: Any, owner: type) -> Any:
+        """Return the method of a model, or raise."""
+        if model is None:
+            return self.method
+        if not hasattr(model, "C"):
+            raise AttributeError(f"{owner.__name__} chooses C from all rows, so it cannot learn from a stream.")
+        if model.solver not in STREAMS:
+            names = ", ".join(repr(name) for name in STREAMS)
+            raise AttributeError(f"partial_fit needs one of the solvers {names}, not solver={model.solver!r}.")
+        return MethodType(self.method, model)
+
+
+class Streaming(MKLEstimator):
+    """What learning from a stream shares between classifier and regressor; they say how targets become problems."""
+
+    stream_: dict[str, Any]
+    rows_seen_: int
+
+    def _stream_targets(self, X: Any, y: Any) -> Array:
+        """Return checked targets of a block or of rows to certify on."""
+        return real_targets(X, y)
+
+    def _costs(self, y: Array, weight: Array) -> Array:
+        """Return the cost of each row."""
+        return self.C * weight
+
+    def _problems(self, operators: Any, y: Array, cost: Array) -> list[MKLProblem]:
+        """Return one problem for each set of weights to learn."""
+        raise TypeError(f"{type(self).__name__} does not say what its problem is.")
+
+    def _block_rows(self, X: Any) -> Any:
+        """Return the checked rows of a block: of the kind of the first one, with the same settings."""
+        if not hasattr(self, "stream_"):
+            return self._rows(X)
+        self._check_parameters()
+        for name, began in self.stream_["settings"].items():
+            if repr(getattr(self, name)) != began:
+                raise ValueError(
+                    f"partial_fit began with {name}={began}, but now {name}={getattr(self, name)!r}; a stream keeps "
+                    "its settings: call fit, or begin with a new model."
+                )
+        return new_rows(self, X, self.kernels_)
+
+    def _learn_block(self, X: Any, y: Array, weight: Array) -> Self:
+        """Walk over the rows of a block and set the fitted attributes."""
+        params, total_rows = split_params(self.solver_params)[1], _total_rows(self.solver_params)
+        cost = self._costs(y, weight)
+        if not cost.sum() > 0:
+            raise ValueError("Every row of the block has a weight of zero: there is nothing to learn from.")
+        if hasattr(self, "stream_"):
+            operators, kept = self._bind_more(X), self.stream_["outputs"]
+        else:
+            operators, kept = cast(DesignSet, self._bind_all(X, weight)), []
+        problems = self._problems(operators, y, cost)
+        solver = self._stream_solver(problems[0], params)
+        states = [solver.State(**one) for one in kept] or [None] * len(problems)
+        for state in filter(None, states):
+            state.move(lambda w: moved(w, self.coef_offsets_, operators.design.offsets))
+        with threadpool_limits(1, user_api="blas"):  # the engine's own threads make the features
+            for rows, design in in_memory(operators.design):
+                for i, problem in enumerate(problems):
+                    y, cost = problem.targets[:, rows], problem.cost[rows]
+                    part = replace(problem, operators=DesignSet(design), targets=y, cost=cost)
+                    states[i] = STREAMS[self.solver](**params).block(part, states[i], total_rows)
+        self._keep_stream(X, operators, states, solver)
+        return self
+
+    def _stream_solver(self, problem: MKLProblem, params: dict[str, Any]) -> Any:
+        """Return a solver for a block; what it cannot solve is refused as `fit` refuses it."""
+        choose_mkl_solver(self.solver, problem)
+        try:
+            return STREAMS[self.solver](**params)
+        except TypeError:
+            raise ValueError(f"solver_params={params!r} do not fit partial_fit with solver={self.solver!r}.") from None
+
+    def _bind_more(self, X: Any) -> DesignSet:
+        with threadpool_limits(1, user_api="blas"):
+            operators, self.memory_plan_ = bind_block(maps_of(self), X, self._engine(), self.memory_limit, self.tol)
+        return operators
+
+    def _keep_stream(self, X: Any, operators: DesignSet, states: list[Any], solver: Any) -> None:
+        """Set the fitted attributes: the model as it is now, and what the next block needs."""
+        results = [
+            Result(
+                PrimalPoint(np.empty((1, 0)), np.array([s.b]), np.nan, s.beta, s.w[None]),
+                None,
+                Trace(),
+                s.blocks,
+                False,
+            )
+            for s in states
+        ]
+        beta = np.stack([state.beta for state in states])
+        self.kernel_weights_ = beta if len(states) > 1 else beta[0]
+        self.intercept_ = np.array([state.b for state in states])
+        keep_vectors(self, results, operators.design, X)
+        remember_maps(self, operators.design.maps)
+        self.solver_, self.certifies_ = self.solver, getattr(solver, "certifies", "mkl")
+        self.rows_seen_, self.n_iter_, self.trace_ = states[0].rows, states[0].blocks, Trace()
+        self.objective_, self.dual_objective_, self.duality_gap_, self.converged_ = np.nan, -np.inf, np.inf, False
+        unknown = np.full(len(states), np.nan), np.full(len(states), -np.inf)
+        self.certificate_ = Certificate(np.empty((len(states), 0)), self.intercept_, *unknown, beta)
+        settings = {name: repr(getattr(self, name)) for name in SETTINGS if hasattr(self, name)}
+        self.stream_ = {"settings": settings, "outputs": [state.plain() for state in states]}
+
+    def certify(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Compute the objective of the model on given rows, a bound on the best one, and the gap between them.
+
+        For a model on explicit features, such as one that learned from a stream; it does not change, only
+        `objective_`, `dual_objective_`, `duality_gap_`, `certificate_` and `converged_` do.  Rows are looked at once,
+        part by part where their features do not fit the memory limit.
+
+        Parameters
+        ----------
+        X, y, sample_weight : the rows that the model should be optimal for, as for `fit`
+
+        Returns
+        -------
+        gap : the relative duality gap, as in `duality_gap_`
+
+        Examples
+        --------
+        >>> import kernelweave as kw
+        >>> X, y = kw.datasets.make_stars(200, random_state=0)
+        >>> model = kw.MKLClassifier([kw.Linear()], loss="logistic", solver="svrg").fit(X, y)
+        >>> model.certify(X, y) < 1e-3
+        True
+        """
+        check_is_fitted(self, "dual_coef_")
+        if not hasattr(self, "coef_"):
+            raise ValueError(
+                f"certify is for models on explicit features; solver={self.solver!r} certified this one while fitting."
+            )
+        X = new_rows(self, X, self.kernels_)
+        y, weight = self._stream_targets(X, y), row_weights(sample_weight, X)
+        with threadpool_limits(1, user_api="blas"):
+            keep_certificate(self, self._looks(X, y, self._costs(y, weight)))
+        return float(self.duality_gap_)
+
+    def _looks(self, X: Any, y: Array, cost: Array) -> list[Result]:
+        """Look once at every problem from where the model is."""
+        operators, _ = bind_block(maps_of(self), X, self._engine(), self.memory_limit, self.tol)
+        coef = moved(self.coef_, self.coef_offsets_, operators.design.offsets)
+        params, results = split_params(self.solver_params)[1], list[Result]()
+        for problem, w, b in zip(self._problems(operators, y, cost), coef, self.intercept_):
+            _, solver = choose_mkl_solver(self.solver_, problem, params)
+            result = Result(*look_once(solver, problem, w, float(b)), Trace(), self.n_iter_, False)
+            results.append(replace(result, converged=result.gap <= self.tol))
+        return results
+
+
+class StreamingClassifier(Streaming):
+    """`partial_fit` of a classifier."""
+
+    classes_: Array
+
+    @streamed
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on learning from a block of rows, for the solvers "svrg", "ufo" and "obscure".
+
+        The objective is that of `fit` on all rows of the stream.  ``solver_params={"total_rows": N}`` says how many
+        there are; blocks may then come again, pass after pass, shuffled and cut as one likes, and the model nears the
+        one that `fit` finds.  Without it every row counts as new, and one pass is all there should be.
+
+        Kernels are fitted and scaled on the first block (landmarks, frequencies, mean diagonal), so it should be large
+        and mixed; n-grams and other coded features that come later get their weights.  Words that the first block
+        lacks match nothing.  After a block `duality_gap_` is infinite: `certify` computes it on rows that you have.
+        A model can be saved and loaded between blocks; `fit` forgets the stream.
+
+        Parameters
+        ----------
+        X, y, sample_weight : a block of rows, as for `fit`
+        classes : all classes of the stream, at the first block; None for those that it has
+
+        Examples
+        --------
+        >>> import numpy as np, kernelweave as kw
+        >>> X, y = kw.datasets.make_stars(2000, random_state=0)
+        >>> kernels = [kw.Linear(), kw.Fourier(kw.RBF(width=10.0), 40)]
+        >>> model = kw.MKLClassifier(kernels, loss="logistic", norm=2.0, solver="svrg",
+        ...                          solver_params={"total_rows": 2000})
+        >>> rng = np.random.default_rng(0)
+        >>> for sweep in range(4):
+        ...     for rows in np.array_split(rng.permutation(2000), 5):
+        ...         model = model.partial_fit(X[rows], y[rows], classes=[-1, 1])
+        >>> model.rows_seen_, model.certify(X, y) < 1e-2
+        (8000, True)
+        """
+        X = self._block_rows(X)
+        y, weight = targets(X, y), row_weights(sample_weight, X)
+        check_classification_targets(y)
+        self._loss()
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight={self.class_weight!r} needs all labels at once; give partial_fit a dict of weights."
+            )
+        if not hasattr(self, "stream_"):
+            self.classes_ = some_classes(y, weight) if classes is None else _given_classes(classes)
+        elif classes is not None and not np.array_equal(_given_classes(classes), self.classes_):
+            raise ValueError(f"classes={classes!r} are not those of the first block, {self.classes_.tolist()!r}.")
+        return self._learn_block(X, self._stream_targets(X, y), weight)
+
+    def _stream_targets(self, X: Any, y: Any) -> Array:
+        y = targets(X, y)
+        new = np.flatnonzero(~np.isin(y, self.classes_))
+        if len(new):
+            raise ValueError(
+                f"Row {new[0]} has the class {y[new[0]].tolist()!r}, which is not one of {self.classes_.tolist()!r}; "
+                "name all classes at the first block: partial_fit(X, y, classes=...)."
+            )
+        return y
+
+    def _costs(self, y: Array, weight: Array) -> Array:
+        if isinstance(self.class_weight, dict):  # a block need not have every class of the dict
+            each = np.array([self.class_weight.get(label, 1.0) for label in self.classes_.tolist()])
+            return self.C * weight * each[np.searchsorted(self.classes_, y)]
+        return self.C * weight * compute_sample_weight(self.class_weight, y)
+
+
+class StreamingRegressor(Streaming):
+    """`partial_fit` of a regressor."""
+
+    @streamed
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Go on learning from a block of rows, as `MKLClassifier.partial_fit` does, with real targets.
+
+        Parameters
+        ----------
+        X, y, sample_weight : a block of rows, as for `fit`
+
+        Examples
+        --------
+        >>> import numpy as np, kernelweave as kw
+        >>> X = np.linspace(0, 6, 600)[:, None]
+        >>> model = kw.MKLRegressor([kw.Fourier(kw.RBF(width=2.0), 20)], loss="squared", solver="svrg",
+        ...                         solver_params={"total_rows": 600})
+        >>> for start in [0, 1, 2] * 6:
+        ...     model = model.partial_fit(X[start::3], np.sin(X[start::3, 0]))
+        >>> bool(abs(model.predict([[1.5]])[0] - np.sin(1.5)) < 0.1)
+        True
+        """
+        X = self._block_rows(X)
+        self._loss()
+        return self._learn_block(X, self._stream_targets(X, y), row_weights(sample_weight, X))
+
+
+def _given_classes(classes: Any) -> Array:
+    found = np.unique(np.asarray(classes))
+    if len(found) < 2:
+        raise ValueError(f"A classifier needs at least two classes, but classes={classes!r}.")
+    return found
+
+
+def _total_rows(params: dict[str, Any] | None) -> int | None:
+    rows = (params or {}).get("total_rows")
+    if rows is None:
+        return None
+    if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 1:
+        raise ValueError(f"total_rows={rows!r} must be the number of rows of the stream, a positive integer.")
+    return int(rows)

@@ -1,0 +1,1 @@
+"""Estimators with one kernel."""

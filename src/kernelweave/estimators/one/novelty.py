@@ -1,0 +1,100 @@
+"""Novelty detection with one kernel."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import OutlierMixin
+
+from kernelweave.estimators.inputs import positive, row_weights
+from kernelweave.estimators.one.base import Array, KernelEstimator
+from kernelweave.losses import Loss, OneClass
+from kernelweave.solvers.problems import Problem
+
+BORDER = 1e-9
+"""Decision values this small, relative to rho, are zero but for rounding: support vectors lie on the border."""
+
+
+class KernelNovelty(OutlierMixin, KernelEstimator):
+    """One-class support vector machine, with a certificate.
+
+    Minimises ``1/2 |w|^2 - rho + 1/(nu N) sum_i s_i max(0, rho - f(x_i))`` with N the sum of the weights s.
+
+    Parameters
+    ----------
+    kernel : Kernel, or a text such as "rbf:0.5"; None for an RBF that follows the scale of the data
+    nu : in (0, 1], about the fraction of training rows that will lie outside
+    solver : "auto", "smo" or "chunking"
+
+    The other parameters and the fitted attributes are those of `KernelClassifier`; ``intercept_`` and ``offset_``
+    are -rho and rho.
+    ``normalize="variance"`` only scales: seen from the centre of the rows, no level would part them from it.
+
+    Examples
+    --------
+    >>> import numpy as np, kernelweave as kw
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = kw.KernelNovelty(kw.RBF(width=2.0), nu=0.1).fit(X)
+    >>> model.predict([[0.0, 0.0], [6.0, 6.0]])
+    array([ 1, -1])
+    """
+
+    _task = "novelty"
+    fit_intercept = True
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        nu: float = 0.5,
+        solver: str = "auto",
+        solver_params: dict[str, Any] | None = None,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        normalize: str | None = None,
+        engine: Any = None,
+        n_jobs: int | None = None,
+        memory_limit: float | str = "auto",
+        callbacks: tuple = (),
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.nu = nu
+        self.solver = solver
+        self.solver_params = solver_params
+        self.tol = tol
+        self.max_iter = max_iter
+        self.normalize = normalize
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.memory_limit = memory_limit
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def _loss(self) -> Loss:
+        return OneClass()
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn where the rows of X lie; y is ignored."""
+        if positive("nu", self.nu) > 1:
+            raise ValueError(f"nu={self.nu!r} must be at most 1: it bounds a fraction of the rows.")
+        X = self._rows(X)
+        weight = row_weights(sample_weight, X)
+        cost = weight / (self.nu * weight.sum())
+        self._solve([Problem(self._bind(X, weight), self._loss(), np.zeros(len(weight)), cost, "free", 1.0)], X)
+        self.offset_ = -self.intercept_
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return how far each row lies inside (positive) or outside (negative), (m,)."""
+        values = self._outputs(X)[:, 0]
+        values[np.abs(values) <= BORDER * abs(self.offset_[0])] = 0.0
+        return values
+
+    def score_samples(self, X: Any) -> Array:
+        """Return the outputs before the level is taken off, (m,)."""
+        return self.decision_function(X) + self.offset_[0]
+
+    def predict(self, X: Any) -> Array:
+        """Return 1 for rows that look like training, -1 for novel ones; a row on the border is not novel."""
+        return np.where(self.decision_function(X) >= 0, 1, -1)

@@ -1,0 +1,105 @@
+"""NumPy archives: labels `y`, a table `X` or several named views, perhaps ids; pickled objects are never loaded."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from typing import Any
+
+import numpy as np
+
+from kernelweave.data.atomic import PathLike, atomic_path
+from kernelweave.data.views import Views
+from kernelweave.io.dataset import Dataset, check_rows
+from kernelweave.io.formats.mapped import mapped_arrays
+from kernelweave.io.source import head, open_binary
+
+SUFFIXES = (".npz",)
+LABEL_NAMES = ("y", "label", "labels", "target")
+ID_NAMES = ("ids", "id", "index")
+SPARSE_KEYS = {"indices", "indptr", "format", "shape", "data"}
+
+
+def read(path: PathLike, label: str | None = "auto", mmap: bool = False) -> Dataset:
+    """Read `X` as a table, or every array but labels and ids as one view each.
+
+    Parameters
+    ----------
+    path : the file, also one that `scipy.sparse.save_npz` wrote
+    label : name of the array of labels; "auto" for y, label, labels or target; None for none
+    mmap : whether tables are mapped from disk, so that they may be larger than memory; of archives that are not
+        compressed (`numpy.savez`, or `write` with ``compress=False``)
+
+    Examples
+    --------
+    >>> import tempfile, os, numpy as np
+    >>> path = os.path.join(tempfile.mkdtemp(), "two.npz")
+    >>> np.savez(path, y=[1, -1], shape=np.eye(2), colour=np.ones((2, 3)))
+    >>> read(path).X
+    Views({'shape': 2 x 2, 'colour': 2 x 3})
+    """
+    arrays = mapped_arrays(path) if mmap else _load(path)
+    if set(arrays) >= SPARSE_KEYS:
+        from scipy import sparse
+
+        if mmap:
+            raise ValueError(f"{path} holds a sparse table, which cannot be mapped; read it with mmap=False.")
+        return Dataset(sparse.csr_array(sparse.load_npz(path)), None, None, "npz")
+    y = _pop(arrays, LABEL_NAMES) if label == "auto" else None
+    if label not in (None, "auto"):
+        if label not in arrays:
+            raise ValueError(f"{path} has no array {label!r} of labels; it has {', '.join(arrays) or 'none'}.")
+        y = arrays.pop(label)
+    ids = _pop(arrays, ID_NAMES)
+    if not arrays:
+        raise ValueError(f"{path} has no arrays beside labels and ids; expected X or named views.")
+    for name, values in (("labels", y), ("ids", ids)):
+        if values is not None and values.ndim != 1:
+            raise ValueError(f"{path}: the {name} have {values.ndim} dimensions, expected one value a row.")
+    try:
+        views = Views(arrays)
+        check_rows(len(views), y, ids)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path}: {error}") from None
+    X = views["X"] if views.names == ("X",) else views
+    y = np.array(y) if mmap and y is not None else y
+    return Dataset(X, y, None if ids is None else ids.astype(np.str_), "npz")
+
+
+def write(path: PathLike, X: Any, y: Any = None, ids: Any = None, compress: bool = True) -> None:
+    """Write a table or views of tables, compressed unless they are to be mapped from disk."""
+    arrays = dict(X.items()) if isinstance(X, Views) else {"X": np.asarray(X)}
+    for name, block in arrays.items():
+        if not isinstance(block, np.ndarray) or block.dtype == object:
+            raise TypeError(f"The block {name!r} is a {type(block).__name__}; npz files hold dense tables.")
+    check_rows(len(X), y, ids)
+    extra = {"y": y, "ids": None if ids is None else np.asarray(ids).astype(np.str_)}
+    given = {name: np.asarray(values) for name, values in extra.items() if values is not None}
+    if twice := sorted(set(arrays) & {*LABEL_NAMES, *ID_NAMES}):
+        raise ValueError(f"A view cannot be named {twice[0]!r}: that name is kept for labels or ids.")
+    with atomic_path(path) as aside, open(aside, "wb") as file:
+        (np.savez_compressed if compress else np.savez)(file, **arrays, **given)  # type: ignore[arg-type]
+
+
+def sniff(start: bytes) -> bool:
+    """Tell an archive by its first bytes."""
+    return start.startswith((b"PK\x03\x04", b"PK\x05\x06"))
+
+
+def _load(path: PathLike) -> dict[str, Any]:
+    if not sniff(head(path)):
+        raise ValueError(f"{path} cannot be read as npz: it is damaged or no archive.")
+    with open_binary(path) as file:
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                return {name: archive[name] for name in archive.files}
+        except ValueError as error:
+            pickled = "allow_pickle" in str(error) or "Object arrays" in str(error)
+            reason = "it holds Python objects, which are never loaded" if pickled else "it is damaged or no archive"
+            raise ValueError(f"{path} cannot be read as npz: {reason}.") from None
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError):
+            raise ValueError(f"{path} cannot be read as npz: it is damaged or no archive.") from None
+
+
+def _pop(arrays: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((arrays.pop(name) for name in names if name in arrays), None)

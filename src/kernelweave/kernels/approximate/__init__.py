@@ -1,0 +1,1 @@
+"""Kernels that stand for another kernel through a few features."""

@@ -1,0 +1,1 @@
+"""Kernels whose values are given: a matrix, or the identity."""

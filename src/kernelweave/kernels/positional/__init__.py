@@ -1,0 +1,1 @@
+"""Kernels of k-mers that have a position."""

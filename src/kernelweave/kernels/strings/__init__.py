@@ -1,0 +1,1 @@
+"""Kernels that count substrings wherever they occur, on strings and lattices."""

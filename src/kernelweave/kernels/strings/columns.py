@@ -1,0 +1,123 @@
+"""Feature columns with fixed numbers: what a column counts depends on the kernel and the alphabet, never on the data.
+
+A k-mer is read as a number whose digits are its letters, in base |A|; the first letter is the highest digit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from kernelweave.data.strings.alphabet import Alphabet
+from kernelweave.kernels.base import Array, Kernel
+
+LARGEST = 2**63 - 1
+"""The highest column number that sparse tables can hold."""
+WILDCARD = "."
+"""Stands for any letter in the name of a gapped k-mer."""
+
+
+def code_type(columns: int) -> type:
+    """Return the smallest integer type of scipy's sparse tables that holds the column numbers."""
+    return np.int32 if columns <= np.iinfo(np.int32).max else np.int64
+
+
+def check_columns(kernel: Kernel, columns: int, alphabet: Alphabet) -> None:
+    """Raise unless every column number fits 63 bits."""
+    if columns > LARGEST:
+        raise ValueError(
+            f"{kernel!r} has {columns:.3g} features over the {alphabet.name} alphabet, more than column numbers of "
+            "63 bits can tell apart; take shorter k-mers, or use its Gram matrix, which has no such limit."
+        )
+
+
+def partners(kernel: Kernel, alphabet: Alphabet, wanted: bool) -> Array:
+    """Return the complement of each letter, (size,) int64, or an empty array where it is not wanted."""
+    if not wanted:
+        return np.empty(0, np.int64)
+    if alphabet.complement is None:
+        raise ValueError(
+            f"reverse_complement=True of {type(kernel).__name__} needs letters with a complement, such as dna or rna, "
+            f"but the {alphabet.name} alphabet has none."
+        )
+    return alphabet.complement_codes[: alphabet.size].astype(np.int64)
+
+
+def as_csr(codes: Array, values: Array, bounds: Array, columns: int) -> Any:
+    """Return sorted codes, each once a row, as a sparse table (n, columns)."""
+    from scipy import sparse
+
+    if bounds[-1] <= np.iinfo(codes.dtype).max:
+        bounds = bounds.astype(codes.dtype)
+    table = sparse.csr_array((values, codes, bounds), shape=(len(bounds) - 1, columns))
+    table.has_sorted_indices = table.has_canonical_format = True
+    return table
+
+
+def unit_rows(table: Any) -> Any:
+    """Divide each row of a sparse table by its length, in place; a row of zeros stays."""
+    sizes = np.diff(table.indptr)
+    rows = np.repeat(np.arange(len(sizes)), sizes)
+    norms = np.sqrt(np.bincount(rows, table.data**2, minlength=len(sizes)))
+    table.data /= np.where(norms > 0, norms, 1.0)[rows]
+    return table
+
+
+def interleave(tables: list[Any]) -> Any:
+    """Return p sparse tables as one: column c of table i is column ``c p + i``, whatever the widths of the others."""
+    parts = len(tables)
+    columns = max(table.shape[1] for table in tables) * parts
+    if columns > LARGEST:
+        raise ValueError(f"{parts} kernels with {columns // parts:.3g} features do not fit column numbers of 63 bits.")
+    rows = np.concatenate([np.repeat(np.arange(table.shape[0]), np.diff(table.indptr)) for table in tables])
+    codes = np.concatenate([table.indices.astype(np.int64) * parts + i for i, table in enumerate(tables)])
+    order = np.lexsort((codes, rows))
+    bounds = np.add.reduce([table.indptr.astype(np.int64) for table in tables])
+    values = np.concatenate([table.data for table in tables])[order]
+    return as_csr(codes[order].astype(code_type(columns)), values, bounds, columns)
+
+
+def as_alphabet(alphabet: str | Alphabet) -> Alphabet:
+    """Return an alphabet that was given by its name or as itself."""
+    return alphabet if isinstance(alphabet, Alphabet) else Alphabet.named(alphabet)
+
+
+def check_known(kernel: Kernel, columns: Any, total: int, alphabet: Alphabet) -> Array:
+    """Return column numbers as an array; raise where one is no feature of the kernel."""
+    check_columns(kernel, total, alphabet)
+    known = np.atleast_1d(np.asarray(columns))
+    if known.size == 0:
+        return np.empty(0, np.int64)
+    if known.dtype.kind not in "iu" or known.ndim != 1:
+        raise TypeError(f"Feature columns are a list of whole numbers, but got {columns!r}.")
+    outside = (known < 0) | (known >= total)
+    if outside.any():
+        raise ValueError(
+            f"Column {known[np.argmax(outside)]} is no feature of {kernel!r}, which has {total} over the "
+            f"{alphabet.name} alphabet."
+        )
+    return known.astype(np.int64)
+
+
+def spell(code: int, length: int, alphabet: Alphabet) -> list[str]:
+    """Return the letters of a k-mer from its number."""
+    letters = []
+    for _ in range(length):
+        code, digit = divmod(code, alphabet.size)
+        letters.append(alphabet.letters[digit])
+    return letters[::-1]
+
+
+def name(code: int, length: int, alphabet: Alphabet) -> str:
+    """Return the text of a k-mer from its number."""
+    return written(spell(code, length, alphabet), alphabet)
+
+
+def written(letters: Iterable[str], alphabet: Alphabet) -> str:
+    """Return letters as text."""
+    text = alphabet.separator.join(letters)
+    if alphabet.kind == "bytes":  # bytes that make one character together are read as that character
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+    return text

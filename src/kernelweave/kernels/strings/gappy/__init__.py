@@ -1,0 +1,1 @@
+"""N-grams with gaps."""

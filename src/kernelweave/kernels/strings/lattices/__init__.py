@@ -1,0 +1,1 @@
+"""Expected counts on lattices."""

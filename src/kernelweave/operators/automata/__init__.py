@@ -1,0 +1,1 @@
+"""Normal vectors kept as automata."""

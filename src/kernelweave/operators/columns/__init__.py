@@ -1,0 +1,1 @@
+"""Kernel columns for column generation."""

@@ -1,0 +1,238 @@
+"""Where the columns of a kernel matrix come from, and their products with a vector.
+
+    scores  K[rows, :] u    (kernels are symmetric: the same as K[:, rows]'u)        columns  K[:, rows]
+
+    Made      nothing is kept; tiles of kernel values are made, used and dropped; kernels with a common base share it
+    Stored    each column is made the first time it is asked for, and kept
+    Embedded  few explicit features Z: scores are Z (Z'u), no kernel value is made
+    Explicit  many sparse features (strings): scores go through the normal vector
+
+Rows where u is zero are skipped.  Every source counts the columns whose values it made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from kernelweave._numba import jit
+from kernelweave.engines.base import Engine
+from kernelweave.kernels.base import Array, take
+from kernelweave.operators.base import Operator
+from kernelweave.operators.expansion.cross import KEPT_ROWS, NEW_ROWS, spans
+from kernelweave.operators.gram.mixture import Family
+
+DOTS = 256
+"""Stored columns whose products are one part of the work."""
+SHARD = 4096
+"""Rows of features that are one part of the work."""
+MOSTLY = 4
+"""Rows in use are copied out of a table where they are fewer than one in so many."""
+
+
+class Source(Protocol):
+    """Columns of one or several kernels on the same n rows; kernels are named by their place in the pool."""
+
+    def scores(self, kernels: list[int], u: Array, active: Array, rows: Array) -> Array:
+        """Return ``K_k[rows, :] u`` for each of the kernels, (kernels, rows); u is zero outside `active`."""
+
+    def columns(self, kernel: int, rows: Array) -> Array:
+        """Return ``K[:, rows]``, (n, len(rows)), column after column in memory."""
+
+
+class Made:
+    """Kernel values made tile by tile; one group of a family.
+
+    Parameters
+    ----------
+    prepared : rows, as the base of the group prepares them
+    made : (kernels,) int64, counts the columns that were made; shared with the pool
+    """
+
+    def __init__(self, family: Family, group: int, prepared: Any, n: int, engine: Engine, made: Array):
+        self.family, self.group, self.prepared, self.n, self.engine, self.made = (
+            family, group, prepared, n, engine, made,
+        )  # fmt: skip
+
+    def scores(self, kernels: list[int], u: Array, active: Array, rows: Array) -> Array:
+        """Return ``K_k[rows, :] u`` for each of the kernels, (kernels, rows)."""
+        out = np.zeros((len(kernels), len(rows)))
+        for part in spans(len(active), KEPT_ROWS):
+            some = active[part]
+            self._values(kernels, rows, some, _adds(out, u[some]))
+        self.made[kernels] += len(rows)
+        return out
+
+    def columns(self, kernel: int, rows: Array) -> Array:
+        """Return ``K[:, rows]``."""
+        out = np.empty((len(rows), self.n))
+        self.fill([kernel], rows, lambda place, here, there, values: out.__setitem__((here, there), values))
+        return out.T
+
+    def fill(self, kernels: list[int], rows: Array, use: Callable[[int, slice, slice, Array], None]) -> None:
+        """Give ``K_k[rows, :]`` to `use` in tiles: the place of the kernel, the rows, the columns, the values."""
+        for part in spans(self.n, KEPT_ROWS):
+            self._values(kernels, rows, part, lambda k, here, values, part=part: use(k, here, part, values))  # type: ignore[misc]
+        self.made[kernels] += len(rows)
+
+    def _values(
+        self, kernels: list[int], rows: Array, others: Array | slice, use: Callable[[int, slice, Array], None]
+    ) -> None:
+        kept, family = take(self.prepared, others), self.family
+        wanted = np.zeros(len(family.kernels), bool)
+        wanted[kernels] = True
+        place = {k: p for p, k in enumerate(kernels)}
+
+        def tile(here: slice) -> None:
+            base = family.bases[self.group].block(take(self.prepared, rows[here]), kept, np.float64)
+            for k, values in family.finished(self.group, base, wanted):
+                use(place[k], here, values)
+
+        self.engine.map(tile, spans(len(rows), NEW_ROWS))
+
+
+class Stored:
+    """Columns that are kept from the first time they are made, in the order in which they were made.
+
+    So the memory in use grows from the front with the columns made: pages are touched only then, one after the other.
+    """
+
+    def __init__(self, source: Made, kernels: list[int]):
+        self.source, self.n, self.engine = source, source.n, source.engine
+        self.kept = {k: np.empty((self.n, self.n)) for k in kernels}
+        self.place = {k: np.full(self.n, -1, np.int64) for k in kernels}
+        self.filled = dict.fromkeys(kernels, 0)
+
+    def scores(self, kernels: list[int], u: Array, active: Array, rows: Array) -> Array:
+        """Return ``K_k[rows, :] u`` for each of the kernels, (kernels, rows)."""
+        self._make(kernels, rows)
+        out = np.empty((len(kernels), len(rows)))
+        for line, k in enumerate(kernels):
+            dots = _dots_of(self.kept[k], self.place[k][rows], u, active, out[line])
+            self.engine.map(dots, spans(len(rows), DOTS))
+        return out
+
+    def columns(self, kernel: int, rows: Array) -> Array:
+        """Return ``K[:, rows]``."""
+        self._make([kernel], rows)
+        return self.kept[kernel][self.place[kernel][rows]].T
+
+    def _make(self, kernels: list[int], rows: Array) -> None:
+        """Make the columns that are missing; kernels that lack the same ones share their base."""
+        lacking: dict[bytes, list[int]] = {}
+        for k in kernels:
+            lacking.setdefault((self.place[k][rows] < 0).tobytes(), []).append(k)
+        for same in lacking.values():
+            missing = np.unique(rows[self.place[same[0]][rows] < 0])
+            if len(missing):
+                targets = [self.kept[k][self.filled[k] : self.filled[k] + len(missing)] for k in same]
+                self.source.fill(same, missing, _puts(targets))
+                for k in same:
+                    self.place[k][missing] = self.filled[k] + np.arange(len(missing))
+                    self.filled[k] += len(missing)
+
+
+class Embedded:
+    """A kernel that is the inner product of a few explicit features.
+
+    Parameters
+    ----------
+    table : (n, d) dense or CSR
+    """
+
+    def __init__(self, table: Any, engine: Engine, made: Array):
+        self.table, self.engine, self.made, self.n = table, engine, made, table.shape[0]
+
+    def scores(self, kernels: list[int], u: Array, active: Array, rows: Array) -> Array:
+        """Return ``K[rows, :] u`` through the features, (1, rows)."""
+        if len(active) * MOSTLY < self.n:
+            parts = [active[s] for s in spans(len(active), SHARD)]
+        else:
+            parts = spans(self.n, SHARD)  # type: ignore[assignment]
+        w = np.zeros(self.table.shape[1])
+        for some in self.engine.map(lambda s: self.table[s].T @ u[s], parts):
+            w += some
+        out = np.empty((1, len(rows)))
+        if len(rows) * MOSTLY < self.n:
+            self.engine.map(lambda s: out[0].__setitem__(s, self.table[rows[s]] @ w), spans(len(rows), SHARD))
+        else:
+            every = np.empty(self.n)
+            self.engine.map(lambda s: every.__setitem__(s, self.table[s] @ w), spans(self.n, SHARD))
+            out[0] = every[rows]
+        return out
+
+    def columns(self, kernel: int, rows: Array) -> Array:
+        """Return ``K[:, rows]``."""
+        out, some = np.empty((len(rows), self.n)), self.table[rows]
+
+        def tile(s: slice) -> None:
+            values = some @ self.table[s].T
+            out[:, s] = values if isinstance(values, np.ndarray) else values.toarray()
+
+        self.engine.map(tile, spans(self.n, SHARD))
+        self.made[kernel] += len(rows)
+        return out.T
+
+
+class Explicit:
+    """A kernel held by an operator whose products cost no kernel values."""
+
+    def __init__(self, operator: Operator, made: Array):
+        self.operator, self.made = operator, made
+
+    def scores(self, kernels: list[int], u: Array, active: Array, rows: Array) -> Array:
+        """Return ``K[rows, :] u`` through the normal vector, (1, rows)."""
+        out = np.zeros(self.operator.n)
+        self.operator.add_to(out, active, u[active])
+        return out[rows][None]
+
+    def columns(self, kernel: int, rows: Array) -> Array:
+        """Return ``K[:, rows]``."""
+        self.made[kernel] += len(rows)
+        return np.asfortranarray(self.operator.columns(rows))
+
+
+def _adds(out: Array, steps: Array) -> Callable[[int, slice, Array], None]:
+    def use(place: int, here: slice, values: Array) -> None:
+        out[place, here] += values @ steps
+
+    return use
+
+
+def _puts(targets: list[Array]) -> Callable[[int, slice, slice, Array], None]:
+    def use(place: int, here: slice, there: slice, values: Array) -> None:
+        targets[place][here, there] = values
+
+    return use
+
+
+def _dots_of(kept: Array, places: Array, u: Array, active: Array, out: Array) -> Callable[[slice], None]:
+    sparse = len(active) * MOSTLY < len(u)
+
+    def part(s: slice) -> None:
+        if sparse:
+            _sparse_dots(kept, places[s], active, u, out[s])
+        else:
+            _dots(kept, places[s], u, out[s])
+
+    return part
+
+
+@jit
+def _dots(kept, places, u, out):  # type: ignore[no-untyped-def]
+    for r in range(len(places)):
+        row, total = kept[places[r]], 0.0
+        for i in range(len(u)):
+            total += row[i] * u[i]
+        out[r] = total
+
+
+@jit
+def _sparse_dots(kept, places, active, u, out):  # type: ignore[no-untyped-def]
+    for r in range(len(places)):
+        row, total = kept[places[r]], 0.0
+        for i in active:
+            total += row[i] * u[i]
+        out[r] = total

@@ -1,0 +1,1 @@
+"""Kernels held as explicit features and a normal vector."""

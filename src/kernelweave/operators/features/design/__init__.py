@@ -1,0 +1,1 @@
+"""The explicit features of many kernels side by side."""

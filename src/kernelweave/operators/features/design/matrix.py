@@ -1,0 +1,96 @@
+"""The explicit features of m kernels side by side: one matrix, in memory or made afresh part by part.
+
+    X = [X_1 .. X_m], (n, width)     K_k = X_k X_k'     kernel k owns the columns offsets[k] .. offsets[k + 1]
+
+A solver in the space of w asks for outputs ``X w`` and gradients ``X' coef``, and walks along the rows of one part
+after the other.  Rows are dense where every kernel has a dense embedding, else sparse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+
+import numpy as np
+
+from kernelweave.engines.base import Engine
+from kernelweave.kernels.base import Array
+from kernelweave.operators.expansion.cross import spans
+from kernelweave.operators.features.design.make import Stream, offsets_of
+from kernelweave.operators.features.design.maps import ColumnMap
+from kernelweave.operators.features.design.rows import SHARD, Rows, correlated
+
+
+class Design:
+    """The features of n rows under m kernels.
+
+    Parameters
+    ----------
+    maps : one for each kernel
+    source : the rows of features, or what makes those of a part afresh
+    parts : the rows of each part
+
+    Attributes
+    ----------
+    offsets : (m + 1,) int64, the first column of each kernel
+    dense : whether rows are dense
+    streamed : whether `part` makes rows afresh
+    """
+
+    def __init__(self, maps: Sequence[ColumnMap], source: Rows | Stream, parts: list[slice], engine: Engine):
+        self.maps, self.parts, self.engine, self.source = list(maps), parts, engine, source
+        self.offsets = offsets_of(maps)
+        self.n, self.m, self.width = parts[-1].stop if parts else 0, len(maps), int(self.offsets[-1])
+        self.dense, self.streamed = all(one.codes is None for one in maps), isinstance(source, Stream)
+
+    def part(self, i: int) -> Rows:
+        """Return the rows of a part, `DenseRows` or `SparseRows`."""
+        return self.source.part(self.parts[i]) if isinstance(self.source, Stream) else self.source
+
+    def outputs(self, w: Array) -> Array:
+        """Return ``X w``, (n,)."""
+        out = np.empty(self.n)
+        self._over(lambda part, some, span: part.outputs(w, out[some], span))
+        return out
+
+    def correlate(self, coef: Array) -> Array:
+        """Return ``X' coef``, (width,)."""
+        total = np.zeros(self.width)
+        for i, some in enumerate(self.parts):
+            if coef[some].any():
+                total += correlated(self.part(i), np.ascontiguousarray(coef[some]), self.width, self.engine)
+        return total
+
+    def each_output(self, w: Array, out: Array) -> None:
+        """Add ``X_k w_k`` to ``out[k]``, (m, n), for every kernel."""
+        self._over(lambda part, some, span: part.each(self.offsets, w, out[:, some], span))
+
+    def lengths(self) -> Array:
+        """Return the squared length of every row under every kernel, (m, n)."""
+        out = np.empty((self.m, self.n))
+        self._over(lambda part, some, span: part.squares(self.offsets, out[:, some], span))
+        return out
+
+    def squares(self) -> Array:
+        """Return the mean and the largest squared length of the rows under every kernel, (m, 2)."""
+        return self._squares
+
+    @cached_property
+    def _squares(self) -> Array:
+        total, largest = np.zeros(self.m), np.zeros(self.m)
+        for i, some in enumerate(self.parts):
+            part, out = self.part(i), np.empty((self.m, some.stop - some.start))
+            self.engine.map(partial(part.squares, self.offsets, out), spans(part.n, SHARD))
+            total, largest = total + out.sum(axis=1), np.maximum(largest, out.max(axis=1))
+        return np.stack([total / max(1, self.n), largest], axis=1)
+
+    def taken(self, rows: Array) -> Design:
+        """Return the same columns on some of the rows, in memory."""
+        some = self.source.taken(np.asarray(rows, np.int64))
+        return Design(self.maps, some, [slice(0, some.n)], self.engine)
+
+    def _over(self, work: Callable[[Rows, slice, slice], None]) -> None:
+        """Call work(part, the rows of the part, some rows in it) for every part, on all workers."""
+        for i, some in enumerate(self.parts):
+            part = self.part(i)
+            self.engine.map(partial(work, part, some), spans(part.n, SHARD))

@@ -1,0 +1,319 @@
+"""Kernels with explicit sparse features: products go through the normal vector, never through kernel values.
+
+    out += K[:, rows] steps    is    w = sum_j steps_j phi(x_j),   out_i += <phi(x_i), w>
+
+Columns that occur in one training row only never meet another row.  They are not stored: all they do is add
+``own_i alpha_i`` to the output of their row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kernelweave._numba import jit
+from kernelweave._numba.coordinate import box_step
+from kernelweave._numba.rows import row_add, row_dot
+from kernelweave.engines.base import Engine
+from kernelweave.kernels.base import Array, Counted, Kernel
+from kernelweave.operators.base import Descent, DescentState
+from kernelweave.operators.expansion.cross import spans
+from kernelweave.operators.features.vocabulary import FeatureRows, Vocabulary, feature_rows
+
+SHARD = 4096
+"""Rows of one part of a product; cut by size, so that bits do not depend on threads."""
+LOOK = 1 << 16
+"""Values looked at together."""
+HOT = 1 << 15
+"""Columns whose weights lie together in the second-level cache."""
+BATCH = 64
+"""Lines of a Gram matrix that are one part of the work."""
+
+
+@dataclass(frozen=True)
+class SharedColumns:
+    """Rows of sparse features, with the columns renumbered and those of a single row left out.
+
+    Columns rise with the codes of the features, which rise in each row, so that walking along a row walks along w; the
+    commonest ones come first, so that most steps stay in a part of w that the caches hold.
+
+    Attributes
+    ----------
+    starts : (n + 1,) int64; columns, values : (entries,) of the shared columns
+    own : (n,) squared length of what is left out; diagonal : (n,) that of the whole row
+    codes : (width, words) what each column is, or None where several kernels share the columns
+    """
+
+    starts: Array
+    columns: Array
+    values: Array
+    own: Array
+    diagonal: Array
+    width: int
+    codes: Array | None = None
+
+    @classmethod
+    def of(cls, features: FeatureRows) -> SharedColumns:
+        """Return the features of n rows."""
+        n = len(features.bounds) - 1
+        known = Vocabulary(features.codes.shape[1])
+        number = known.number(features.codes)
+        rows_with = np.bincount(number, minlength=known.size)
+        codes = known.codes()
+        order = np.lexsort(codes.T[::-1])
+        order = order[rows_with[order] > 1]
+        common = rows_with[order] > np.partition(rows_with[order], -HOT)[-HOT] if len(order) > HOT else order >= 0
+        order = np.concatenate([order[common], order[~common]])
+        shared = np.full(known.size, -1, np.int32)
+        shared[order] = np.arange(len(order), dtype=np.int32)
+        kept = int(rows_with[order].sum())
+        starts, own, diagonal = np.zeros(n + 1, np.int64), np.zeros(n), np.empty(n)
+        columns = np.empty(kept, np.uint32)
+        values: Array = np.empty(kept, _value_type(features.values))
+        row_squares(features.bounds, features.values, diagonal)
+        _keep(features.bounds, number, shared, features.values, starts, columns, values, own)
+        return cls(starts, columns, values, own, diagonal, len(order), codes[order])
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.own)
+
+    def taken(self, rows: Array) -> SharedColumns:
+        """Return some of the rows, with the same columns."""
+        starts = np.concatenate([[0], np.cumsum(np.diff(self.starts)[rows])])
+        columns, values = np.empty(starts[-1], self.columns.dtype), np.empty(starts[-1], self.values.dtype)
+        take_entries(*self.arrays(), np.asarray(rows, np.int64), starts, columns, values)
+        return SharedColumns(starts, columns, values, self.own[rows], self.diagonal[rows], self.width, self.codes)
+
+    def arrays(self) -> tuple[Array, Array, Array]:
+        """Return what the jitted loops read."""
+        return self.starts, self.columns, self.values
+
+    @cached_property
+    def single(self) -> Array:
+        """The values in single precision."""
+        return self.values.astype(np.float32, copy=False)
+
+    def vector(self, rows: Array, steps: Array, dtype: type = np.float64) -> Array:
+        """Return the normal vector ``sum_j steps_j phi(x_j)`` over the shared columns."""
+        w: Array = np.zeros(self.width, dtype)
+        scatter(*self.arrays(), rows, steps, w)
+        return w
+
+    def outputs(self, w: Array, engine: Engine, out: Array) -> None:
+        """Add ``<phi(x_i), w>`` to every row's output."""
+        engine.map(lambda s: gather_rows(*self.arrays(), w, s.start, s.stop, out), spans(self.n, SHARD))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in use."""
+        return sum(part.nbytes for part in (*self.arrays(), self.own, self.diagonal))
+
+
+class FeatureOperator:
+    """A kernel with explicit features bound to training rows.
+
+    Parameters
+    ----------
+    kernel : with the ability `FeatureMap`
+    X : training rows
+    """
+
+    def __init__(self, kernel: Kernel, X: Any, engine: Engine):
+        self._set(SharedColumns.of(feature_rows(kernel, X)), engine, kernel, X)
+
+    @classmethod
+    def bound(cls, shared: SharedColumns, engine: Engine) -> FeatureOperator:
+        """Return the operator of features that are there already."""
+        made = cls.__new__(cls)
+        made._set(shared, engine, None, None)
+        return made
+
+    def _set(self, shared: SharedColumns, engine: Engine, kernel: Kernel | None, X: Any) -> None:
+        self.shared, self.engine, self.kernel, self.X, self.n = shared, engine, kernel, X, shared.n
+
+    def diag(self) -> Array:
+        """Return the diagonal, (n,)."""
+        return self.shared.diagonal
+
+    def columns(self, rows: Array) -> Array:
+        """Return ``K[:, rows]``, (n, len(rows))."""
+        out = np.zeros((len(rows), self.n))
+        for j, row in enumerate(rows):
+            self.add_to(out[j], np.array([row]), np.ones(1))
+        return out.T
+
+    def submatrix(self, rows: Array) -> Array:
+        """Return ``K[rows][:, rows]``."""
+        out, rows = np.empty((len(rows), len(rows))), np.asarray(rows, dtype=np.int64)
+        arrays, own, width = self.shared.arrays(), self.shared.own, self.shared.width
+        self.engine.map(lambda s: inside(*arrays, own, width, rows, s.start, s.stop, out), spans(len(rows), BATCH))
+        return out
+
+    def add_to(self, out: Array, rows: Array, steps: Array) -> None:
+        """Add ``K[:, rows] @ steps`` to `out` through the normal vector."""
+        rows = np.asarray(rows, dtype=np.int64)
+        self.shared.outputs(self.shared.vector(rows, steps), self.engine, out)
+        np.add.at(out, rows, self.shared.own[rows] * steps)
+
+    def descent(self, rows: Array | None, dtype: type) -> FeatureDescent:
+        """Return a normal vector over some rows, for coordinate descent."""
+        every = np.arange(self.n) if rows is None else rows
+        return FeatureDescent(self.shared, every, self.engine, dtype)
+
+    def stored(self, store: str) -> Descent:
+        """Return a weight vector that is an automaton, for coordinate descent on all rows."""
+        from kernelweave.operators.automata.descent import STRING_STORES, StringDescent, StringRows
+
+        if not isinstance(self.kernel, Counted):
+            raise TypeError(f"store={store!r} holds strings, but the features of {self.kernel or 'a sum'!r} are none.")
+        return StringDescent(STRING_STORES[store](StringRows(self.kernel, self.X)), self.descent(None, np.float64))
+
+
+class FeatureDescent:
+    """A normal vector over sparse features, and steps that keep it in line with alpha."""
+
+    def __init__(self, shared: SharedColumns, rows: Array, engine: Engine, dtype: type):
+        self.shared, self.rows, self.engine, self.dtype, self.n = shared, rows, engine, dtype, len(rows)
+
+    def start(self, alpha: Array) -> None:
+        """Set the normal vector to that of alpha."""
+        moved = np.flatnonzero(alpha)
+        self.w = self.shared.vector(self.rows[moved], alpha[moved], self.dtype)
+
+    def sweep(self, rows: Array, state: DescentState) -> float:
+        """Step along each of the rows in turn; return by how much the sum of alpha changed."""
+        shared = self.shared
+        values = shared.single if self.dtype is np.float32 else shared.values
+        return float(_sweep(shared.starts, shared.columns, values, shared.own, self.rows, self.w, rows, *state))
+
+    def outputs(self, alpha: Array) -> Array:
+        """Return the outputs of every row as the normal vector has them."""
+        out = np.zeros(self.shared.n)
+        self.shared.outputs(self.w, self.engine, out)
+        return out[self.rows] + self.shared.own[self.rows] * alpha
+
+    def product(self, alpha: Array, rows: Array | None = None) -> Array:
+        """Return ``K @ alpha`` afresh, in double precision."""
+        moved = np.flatnonzero(alpha)
+        w = self.shared.vector(self.rows[moved], alpha[moved])
+        if rows is not None:
+            named, out = self.rows[rows], np.zeros(len(rows))
+            self.engine.map(
+                lambda s: gather_some(*self.shared.arrays(), w, named[s], out[s]), spans(len(rows), SHARD)
+            )  # fmt: skip
+            return out + self.shared.own[named] * alpha[rows]
+        out = np.zeros(self.shared.n)
+        self.shared.outputs(w, self.engine, out)
+        return out[self.rows] + self.shared.own[self.rows] * alpha
+
+
+def _value_type(values: Array) -> type:
+    """Return single precision where it holds every value exactly (counts are whole numbers), else double."""
+    for start in range(0, len(values), LOOK):
+        part = values[start : start + LOOK]
+        if not np.array_equal(part, part.astype(np.float32)):
+            return np.float64
+    return np.float32
+
+
+@jit
+def row_squares(starts, values, out):  # type: ignore[no-untyped-def]
+    """Write the sum of squares of each row."""
+    for i in range(len(out)):
+        total = 0.0
+        for t in range(starts[i], starts[i + 1]):
+            total += values[t] * values[t]
+        out[i] = total
+
+
+@jit
+def _keep(starts, number, shared, values, new_starts, new_columns, new_values, own):  # type: ignore[no-untyped-def]
+    filled = 0
+    for i in range(len(own)):
+        for t in range(starts[i], starts[i + 1]):
+            column = shared[number[t]]
+            if column < 0:
+                own[i] += values[t] * values[t]
+            else:
+                new_columns[filled], new_values[filled] = column, values[t]
+                filled += 1
+        new_starts[i + 1] = filled
+
+
+@jit
+def take_entries(starts, columns, values, rows, new_starts, new_columns, new_values):  # type: ignore[no-untyped-def]
+    """Copy the entries of some rows to where they start among the new ones."""
+    for j in range(len(rows)):
+        first, size = starts[rows[j]], new_starts[j + 1] - new_starts[j]
+        new_columns[new_starts[j] : new_starts[j + 1]] = columns[first : first + size]
+        new_values[new_starts[j] : new_starts[j + 1]] = values[first : first + size]
+
+
+@jit
+def scatter(starts, columns, values, rows, steps, w):  # type: ignore[no-untyped-def]
+    """``w += sum_j steps[j] phi(rows[j])``."""
+    for j in range(len(rows)):
+        first, last = starts[rows[j]], starts[rows[j] + 1]
+        row_add(columns[first:last], values[first:last], steps[j], w)
+
+
+@jit
+def gather_rows(starts, columns, values, w, start, stop, out):  # type: ignore[no-untyped-def]
+    """``out[i] += <phi(i), w>`` for the rows from start to stop."""
+    for i in range(start, stop):
+        first, last = starts[i], starts[i + 1]
+        out[i] += row_dot(columns[first:last], values[first:last], w, 0.0)
+
+
+@jit
+def gather_some(starts, columns, values, w, rows, out):  # type: ignore[no-untyped-def]
+    """``out[j] += <phi(rows[j]), w>``."""
+    for j in range(len(rows)):
+        first, last = starts[rows[j]], starts[rows[j] + 1]
+        out[j] += row_dot(columns[first:last], values[first:last], w, 0.0)
+
+
+@jit
+def inside(starts, columns, values, own, width, rows, start, stop, out):  # type: ignore[no-untyped-def]
+    """Write the Gram matrix of some rows, its lines from start to stop up to the diagonal and their mirror images."""
+    w = np.zeros(width)
+    for a in range(start, stop):
+        i = rows[a]
+        for t in range(starts[i], starts[i + 1]):
+            w[columns[t]] = values[t]
+        for b in range(a + 1):
+            j = rows[b]
+            first, last = starts[j], starts[j + 1]
+            total = row_dot(columns[first:last], values[first:last], w, 0.0)
+            out[a, b] = out[b, a] = total + (own[i] if i == j else 0.0)
+        for t in range(starts[i], starts[i + 1]):
+            w[columns[t]] = 0.0
+
+
+@jit
+def _sweep(  # type: ignore[no-untyped-def]
+    starts, columns, values, own, named, w, rows,
+    p, ridge, entropy, low, high, curvature, fixed, intercept, pull, v, outputs,
+):  # fmt: skip
+    moved = 0.0
+    step = np.zeros(1, w.dtype)  # numbers in the precision of w: converting each product would cost more than the sum
+    zero = step[0]
+    for i in rows:
+        alpha = 0.0
+        for c in range(v.shape[0]):
+            alpha += v[c, i]
+        row = named[i]
+        there, sizes = columns[starts[row] : starts[row + 1]], values[starts[row] : starts[row + 1]]
+        f = own[row] * alpha + fixed[i] + intercept + pull * moved + row_dot(there, sizes, w, zero)
+        outputs[i] = f
+        change = box_step(i, f, p, ridge, entropy, low, high, curvature, v)
+        if change != 0.0:
+            moved += change
+            step[0] = change
+            row_add(there, sizes, step[0], w)
+    return moved

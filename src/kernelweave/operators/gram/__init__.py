@@ -1,0 +1,1 @@
+"""Kernels held as values: whole matrices, cached columns, shared bases."""

@@ -1,0 +1,105 @@
+"""Kernel columns computed on demand, the most recently used ones kept."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from kernelweave.engines.base import Engine
+from kernelweave.kernels.base import Array, Kernel, count, take
+from kernelweave.operators.expansion.cross import CrossKernel, double_product, spans
+from kernelweave.operators.gram.dense import SHARD, add_rows, gather
+
+TILE = 2048
+"""Training rows per tile while columns are computed."""
+BATCH = 256
+"""Columns that are worked through together where more are asked for than the cache holds."""
+
+
+class CachedColumns:
+    """A kernel bound to training rows; columns live in a buffer of fixed size (least recently used leaves).
+
+    Parameters
+    ----------
+    kernel : the kernel, all parameters filled in
+    prepared : prepared training rows
+    capacity : how many columns the buffer holds
+    dtype : of the stored columns
+    """
+
+    def __init__(self, kernel: Kernel, prepared: Any, engine: Engine, capacity: int, dtype: type = np.float32):
+        self.kernel, self.prepared, self.engine = kernel, prepared, engine
+        self.n = count(prepared)
+        self.capacity = min(capacity, self.n)
+        self.computed = 0
+        self._buffer: Array = np.empty((self.capacity, self.n), dtype)
+        self._slot = np.full(self.n, -1)
+        self._row = np.full(self.capacity, -1)
+        self._used = np.zeros(self.capacity, dtype=np.int64)
+        self._clock = 0
+        self._diagonal = kernel.diagonal(prepared)
+
+    def diag(self) -> Array:
+        """Return the diagonal, (n,) float64."""
+        return self._diagonal
+
+    def columns(self, rows: Array) -> Array:
+        """Return ``K[:, rows]``, (n, len(rows))."""
+        out = np.empty((len(rows), self.n), self._buffer.dtype)
+        for batch in self._batches(rows):
+            out[batch] = self._buffer[self._fetch(rows[batch])]
+        return out.T
+
+    def submatrix(self, rows: Array) -> Array:
+        """Return ``K[rows][:, rows]``."""
+        out = np.empty((len(rows), len(rows)), self._buffer.dtype)
+        for batch in self._batches(rows):
+            gather(self._buffer, self._fetch(rows[batch]), rows, out[batch])
+        return out
+
+    def add_to(self, out: Array, rows: Array, steps: Array) -> None:
+        """Add ``K[:, rows] @ steps`` to `out`, accumulated in float64."""
+        for batch in self._batches(rows):
+            slots, part = self._fetch(rows[batch]), steps[batch]
+            self.engine.map(partial(self._add_shard, slots, part, out), spans(self.n, SHARD))
+
+    def _add_shard(self, slots: Array, steps: Array, out: Array, shard: slice) -> None:
+        add_rows(self._buffer, slots, steps, shard.start, shard.stop, out)
+
+    def exact_product(self, alpha: Array) -> Array | None:
+        """Return ``K @ alpha`` in double precision, or None where columns are stored so."""
+        if self._buffer.dtype == np.float64:
+            return None
+        return double_product(self.kernel, self.prepared, self.engine, alpha)
+
+    def against(self, X: Any) -> CrossKernel:
+        """Return the kernel between the rows of X and the training rows."""
+        return CrossKernel(self.kernel, self.kernel.prepare(X), self.prepared, self.engine)
+
+    def _batches(self, rows: Array) -> list[slice]:
+        return spans(len(rows), self.capacity if len(rows) <= self.capacity else min(BATCH, self.capacity))
+
+    def _fetch(self, rows: Array) -> Array:
+        """Return the slots of these columns (at most `capacity`), computing those that are missing."""
+        self._clock += 1
+        held = self._slot[rows]
+        self._used[held[held >= 0]] = self._clock
+        missing = np.unique(rows[held < 0])
+        if len(missing):
+            slots = np.argpartition(self._used, len(missing) - 1)[: len(missing)]
+            gone = self._row[slots]
+            self._slot[gone[gone >= 0]] = -1
+            self._slot[missing], self._row[slots], self._used[slots] = slots, missing, self._clock
+            self._compute(missing, slots)
+        return self._slot[rows]
+
+    def _compute(self, rows: Array, slots: Array) -> None:
+        self.computed += len(rows)
+        wanted = take(self.prepared, rows)
+
+        def fill(tile: slice) -> None:
+            self._buffer[slots, tile] = self.kernel.block(wanted, take(self.prepared, tile), self._buffer.dtype.type)
+
+        self.engine.map(fill, spans(self.n, TILE))

@@ -1,0 +1,123 @@
+"""The whole Gram matrix in memory, built tile by tile with BLAS on all threads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernelweave._numba import jit
+from kernelweave.engines.base import Engine
+from kernelweave.kernels.base import Array, Kernel, count, take
+from kernelweave.operators.expansion.cross import CrossKernel, double_product, spans
+
+TILE = 1024
+SHARD = 4096
+GATHER = 256
+"""Rows of a tile while building, of a shard while adding columns, of a part while gathering: by data size only."""
+
+SQUARE = 32
+"""Side of the squares in which a tile is transposed: few enough rows for the cache to hold them all."""
+
+
+class GramMatrix:
+    """A symmetric matrix in memory as an operator."""
+
+    def __init__(self, gram: Array, engine: Engine):
+        self.gram, self.engine = gram, engine
+        self.n = len(gram)
+
+    def diag(self) -> Array:
+        """Return the diagonal, (n,) float64."""
+        return self.gram.diagonal().astype(np.float64)
+
+    def columns(self, rows: Array) -> Array:
+        """Return ``K[:, rows]``, (n, len(rows)), as a transposed view of gathered rows."""
+        return self.gram[rows].T
+
+    def submatrix(self, rows: Array) -> Array:
+        """Return ``K[rows][:, rows]``."""
+        out = np.empty((len(rows), len(rows)), self.gram.dtype)
+        self.engine.map(lambda s: gather(self.gram, rows[s], rows, out[s]), spans(len(rows), GATHER))
+        return out
+
+    def add_to(self, out: Array, rows: Array, steps: Array) -> None:
+        """Add ``K[:, rows] @ steps`` to `out`, accumulated in float64."""
+        self.engine.map(lambda s: add_rows(self.gram, rows, steps, s.start, s.stop, out), spans(self.n, SHARD))
+
+
+class DenseGram(GramMatrix):
+    """A kernel bound to training rows with its Gram matrix stored.
+
+    Parameters
+    ----------
+    kernel : the kernel, all parameters filled in
+    prepared : prepared training rows
+    dtype : float64, or float32 for half of the memory traffic
+    """
+
+    def __init__(self, kernel: Kernel, prepared: Any, engine: Engine, dtype: type = np.float64):
+        self.kernel, self.prepared = kernel, prepared
+        super().__init__(symmetric(kernel, prepared, engine, dtype), engine)
+
+    def exact_product(self, alpha: Array) -> Array | None:
+        """Return ``K @ alpha`` in double precision, or None where the matrix is stored so."""
+        if self.gram.dtype == np.float64:
+            return None
+        return double_product(self.kernel, self.prepared, self.engine, alpha)
+
+    def against(self, X: Any) -> CrossKernel:
+        """Return the kernel between the rows of X and the training rows."""
+        return CrossKernel(self.kernel, self.kernel.prepare(X), self.prepared, self.engine)
+
+
+def symmetric(kernel: Kernel, prepared: Any, engine: Engine, dtype: type) -> Array:
+    """Return the Gram matrix; tiles above the diagonal are computed and mirrored."""
+    n = count(prepared)
+    gram: Array = np.empty((n, n), dtype)
+    cuts = spans(n, TILE)
+    parts = [take(prepared, cut) for cut in cuts]
+
+    def fill(pair: tuple[int, int]) -> None:
+        i, j = pair
+        tile = kernel.block(parts[i], parts[j], dtype)
+        gram[cuts[i], cuts[j]] = tile
+        if i != j:
+            mirror(tile, gram[cuts[j], cuts[i]])
+
+    engine.map(fill, [(i, j) for i in range(len(cuts)) for j in range(i, len(cuts))])
+    return gram
+
+
+@jit
+def mirror(tile: Array, out: Array) -> None:
+    """Write the transpose, square by square, so that both sides stay in the first-level cache."""
+    n, m = tile.shape
+    for top in range(0, n, SQUARE):
+        for left in range(0, m, SQUARE):
+            for i in range(top, min(top + SQUARE, n)):
+                for j in range(left, min(left + SQUARE, m)):
+                    out[j, i] = tile[i, j]
+
+
+@jit
+def add_rows(gram: Array, rows: Array, steps: Array, start: int, stop: int, out: Array) -> None:
+    """``out[start:stop] += sum_j steps[j] gram[rows[j], start:stop]``, four rows at a time."""
+    whole = len(rows) - len(rows) % 4
+    for j in range(0, whole, 4):
+        a, b, c, d = gram[rows[j]], gram[rows[j + 1]], gram[rows[j + 2]], gram[rows[j + 3]]
+        s, t, u, v = steps[j], steps[j + 1], steps[j + 2], steps[j + 3]
+        for i in range(start, stop):
+            out[i] += s * a[i] + t * b[i] + u * c[i] + v * d[i]
+    for j in range(whole, len(rows)):
+        a, s = gram[rows[j]], steps[j]
+        for i in range(start, stop):
+            out[i] += s * a[i]
+
+
+@jit
+def gather(gram: Array, rows: Array, columns: Array, out: Array) -> None:
+    """``out[i, j] = gram[rows[i], columns[j]]``."""
+    for i in range(len(rows)):
+        for j in range(len(columns)):
+            out[i, j] = gram[rows[i], columns[j]]

@@ -1,0 +1,132 @@
+"""A weighted sum of many kernels that shares work: kernels with the same base number compute it once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from kernelweave.kernels.base import Array, Elementwise, Kernel, count
+
+STRIP = 128
+"""Rows of kernel values that are made and used together."""
+
+
+class Family:
+    """An ordered collection of kernels, grouped by the number they are functions of.
+
+    Ten Gaussian widths on the same columns form one group: their squared distances are computed once.
+
+    Parameters
+    ----------
+    kernels : with every learned parameter filled in
+    """
+
+    def __init__(self, kernels: Sequence[Kernel]):
+        self.kernels = list(kernels)
+        # Asked once: the answer costs more than the values of a small tile.
+        self.able = [isinstance(kernel, Elementwise) for kernel in self.kernels]
+        self.bases: list[Kernel] = []
+        self.members: list[list[int]] = []
+        groups: dict[tuple[type, str], int] = {}
+        for k, kernel in enumerate(self.kernels):
+            base = cast(Elementwise, kernel).base() if self.able[k] else kernel
+            group = groups.setdefault((type(base), repr(base)), len(groups))
+            if group == len(self.bases):
+                self.bases.append(base)
+                self.members.append([])
+            self.members[group].append(k)
+
+    def prepare(self, X: Any) -> tuple[Any, ...]:
+        """Return the prepared rows of every base."""
+        return tuple(base.prepare(X) for base in self.bases)
+
+    def base_block(self, group: int, A: Any, B: Any, dtype: type) -> Array:
+        """Return the base values of one group for two prepared inputs."""
+        left = A[group]
+        return self.bases[group].block(left, left if A is B else B[group], dtype)
+
+    def finished(self, group: int, values: Array, wanted: Array | None = None) -> Iterator[tuple[int, Array]]:
+        """Turn base values into the kernel values of each member, one after the other; `values` is used up."""
+        members = [k for k in self.members[group] if wanted is None or wanted[k]]
+        for k in members[:-1]:
+            yield k, self.finish(k, values.copy())
+        if members:
+            yield members[-1], self.finish(members[-1], values)
+
+    def strips(self, group: int, base: Array, wanted: Array | None = None) -> Iterator[tuple[int, slice, Array]]:
+        """Give the kernel values of each member, a strip of rows of `base` at a time, small enough for the cache.
+
+        Yields (kernel, rows, values); the values are overwritten by the next ones, `base` is kept.
+        """
+        members = [k for k in self.members[group] if wanted is None or wanted[k]]
+        buffer = np.empty((min(STRIP, len(base)), base.shape[1]), base.dtype)
+        for start in range(0, len(base), STRIP):
+            rows = slice(start, min(start + STRIP, len(base)))
+            values = buffer[: rows.stop - rows.start]
+            for k in members:
+                values[:] = base[rows]
+                yield k, rows, self.finish(k, values)
+
+    def finish(self, k: int, values: Array) -> Array:
+        """Turn base values into those of kernel k, in place."""
+        return cast(Elementwise, self.kernels[k]).finish(values) if self.able[k] else values
+
+
+class Mixture(Kernel):
+    """``sum_k weights[k] K_k(x, y)``; kernels of weight zero cost nothing.
+
+    Parameters
+    ----------
+    kernels : list of Kernel
+    weights : (m,), non-negative
+
+    Examples
+    --------
+    >>> from kernelweave.kernels.vector.kernels import RBF
+    >>> Mixture(RBF.grid([1.0, 2.0]), [0.5, 0.5]).gram([[0.0], [1.0]]).round(3)
+    array([[1.   , 0.487],
+           [0.487, 1.   ]])
+    """
+
+    def __init__(self, kernels: Sequence[Kernel], weights: Sequence[float] | Array):
+        self.kernels = kernels
+        self.weights = weights
+        self._grouped: tuple[Family, Array] | None = None
+
+    @property
+    def definite(self) -> bool:
+        """Whether every kernel is."""
+        return all(kernel.definite for kernel in self.kernels)
+
+    def _active(self) -> tuple[Family, Array]:
+        if self._grouped is None:
+            weights = np.asarray(self.weights, dtype=float)
+            keep = [int(k) for k in np.flatnonzero(weights)]
+            self._grouped = Family([self.kernels[k] for k in keep]), weights[keep]
+        return self._grouped
+
+    def prepare(self, X: Any) -> Any:
+        """Return the prepared rows of every base in use (of the first kernel where all weights are zero)."""
+        family, _ = self._active()
+        return family.prepare(X) if family.kernels else (self.kernels[0].prepare(X),)
+
+    def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
+        """Return the weighted sum, base by base."""
+        family, weights = self._active()
+        out: Array = np.zeros((count(A), count(B)), dtype)
+        for group in range(len(family.bases)):
+            for k, values in family.finished(group, family.base_block(group, A, B, dtype)):
+                values *= weights[k]
+                out += values
+        return out
+
+    def diagonal(self, A: Any) -> Array:
+        """Return the weighted sum of the diagonals."""
+        family, weights = self._active()
+        out = np.zeros(count(A))
+        for group, members in enumerate(family.members):
+            for k in members:
+                out += weights[k] * family.kernels[k].diagonal(A[group])
+        return out

@@ -1,0 +1,1 @@
+"""Positioned k-mers: linadd through prefix tables, sorted rows and stores."""

@@ -1,0 +1,1 @@
+"""How kernels are held: candidates, their memory, and the choice."""

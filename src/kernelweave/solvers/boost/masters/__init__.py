@@ -1,0 +1,1 @@
+"""Restricted master problems of column generation."""

@@ -1,0 +1,1 @@
+"""Linear programmes in HiGHS."""

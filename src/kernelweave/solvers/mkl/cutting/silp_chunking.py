@@ -1,0 +1,116 @@
+"""Semi-infinite linear programming inside chunking (Sonnenburg et al. 2006, Algorithm 2): alpha and beta together.
+
+Solves `problem` for p = 1 and losses with a box-constrained dual.  The outputs ``g_k = K_k alpha`` of all kernels are
+kept, (m, n).  One `step`:
+
+    1. choose Q rows and solve their quadratic programme for the current weights (see `svm.chunking`);
+    2. g_k += K_k[:, W] delta for every kernel;
+    3. S_k = 1/2 alpha'g_k - d is a new cut; solve the linear programme over all past cuts for the next weights.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelweave.operators.base import OperatorSet
+from kernelweave.solvers.certificate import Ledger, PrimalPoint, best_intercept, relative_gap
+from kernelweave.solvers.loop import Stop
+from kernelweave.solvers.lp.master import Master
+from kernelweave.solvers.mkl.problem import MKLProblem
+from kernelweave.solvers.mkl.weights.wrapper import SLACK
+from kernelweave.solvers.problems import Array, Problem
+from kernelweave.solvers.svm.chunking import Chunking
+
+
+class KeptOutputs:
+    """The weighted sum of kernels as an operator that also keeps what every kernel contributes."""
+
+    def __init__(self, operators: OperatorSet, beta: Array):
+        self.operators, self.n = operators, operators.n
+        self.each = np.zeros((operators.m, operators.n))
+        self.diagonals = operators.diagonals()
+        self.beta = beta
+
+    def diag(self) -> Array:
+        """Return the diagonal of the sum."""
+        return self.beta @ self.diagonals
+
+    def submatrix(self, rows: Array) -> Array:
+        """Return the sum on some rows."""
+        return self.operators.combined_submatrix(self.beta, rows)
+
+    def columns(self, rows: Array) -> Array:
+        """Return columns of the sum."""
+        return self.operators.combined(self.beta).columns(rows)
+
+    def add_to(self, out: Array, rows: Array, steps: Array) -> None:
+        """Carry a change of alpha over to every kernel's outputs, and their weighted sum to `out`."""
+        if len(rows):
+            self.operators.each_add_to(self.each, rows, steps)
+        out[:] = self.beta @ self.each
+
+
+class SILPChunking:
+    """Chunking with a linear programme for the weights after every chunk.
+
+    Parameters
+    ----------
+    chunk_size : Q
+    """
+
+    def __init__(self, chunk_size: int = 128):
+        self.chunk_size = chunk_size
+
+    def init(self, problem: MKLProblem, start: PrimalPoint | None, stop: Stop) -> None:
+        """Start from equal weights, or from former ones."""
+        m = problem.operators.m
+        beta = problem.ball.uniform(m) if start is None or start.beta is None else np.asarray(start.beta)
+        self.problem, self.stop = problem, stop
+        self.kept = KeptOutputs(problem.operators, beta)
+        self.svm = Chunking(self.chunk_size)
+        inner = Problem(
+            self.kept, problem.loss, problem.targets[0], problem.cost, problem.intercept, problem.total
+        )  # fmt: skip
+        self.svm.init(inner, None if start is None else np.asarray(start.alpha)[0], stop)
+        self.master: Master | None = None
+        self.lower, self.theta, self.rule = -np.inf, -np.inf, np.inf
+
+    def step(self) -> None:
+        """Solve one chunk, add its cut, solve the programme, change the weights."""
+        self.svm.step()
+        alpha = self.svm.alpha
+        self.q = self.kept.each @ alpha
+        self.d = self.problem.linear(alpha[None, :])
+        self.point = self._primal(alpha)
+        if self.master is None:
+            self.master = Master(self.problem.operators.m, self.point.value)
+        if np.isfinite(self.theta):
+            self.rule = abs(1.0 - (self.d - 0.5 * self.kept.beta @ self.q) / self.theta)
+        self.master.prune()
+        self.master.add(self.d, self.q, alpha[None, :])
+        self.kept.beta, self.theta, self.proof = self.master.solve()
+        self.lower = max(self.lower, self.theta)
+        self.svm.F = self.kept.beta @ self.kept.each
+        self.svm.diag = self.kept.diag()
+
+    def _primal(self, alpha: Array) -> PrimalPoint:
+        """Return the classifier of the weights before the programme changes them."""
+        inner, outputs = self.svm.problem, self.kept.beta @ self.kept.each
+        b = best_intercept(inner, outputs, alpha)
+        value = inner.primal(float(self.kept.beta @ self.q), outputs + b, b)
+        return PrimalPoint(alpha[None, :].copy(), np.array([b]), value, self.kept.beta.copy())
+
+    def certify(self, ledger: Ledger) -> dict[str, float]:
+        """Offer both points of the chunk, and the combination of cuts once it can certify."""
+        ledger.offer(primal=self.point)
+        self.problem.offer_dual(ledger, self.svm.alpha[None, :], self.q)
+        assert self.master is not None
+        assert ledger.primal is not None
+        assert ledger.dual is not None
+        if self.lower > ledger.dual.value and relative_gap(ledger.primal.value, self.lower) <= self.stop.tol * SLACK:
+            self.problem.offer_dual(ledger, self.master.combination(self.proof))
+        return {"paper_rule": self.rule, "bound": self.lower}
+
+    def fallback(self) -> PrimalPoint:
+        """Return the zero classifier."""
+        return self.problem.nothing()

@@ -1,0 +1,1 @@
+"""First-order methods on explicit features or on the smoothed dual."""

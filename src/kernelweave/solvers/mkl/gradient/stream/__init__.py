@@ -1,0 +1,1 @@
+"""Solvers that learn from a stream of blocks."""

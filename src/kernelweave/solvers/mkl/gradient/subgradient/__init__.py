@@ -1,0 +1,1 @@
+"""UFO-MKL and OBSCURE."""

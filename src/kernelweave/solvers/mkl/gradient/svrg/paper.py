@@ -1,0 +1,137 @@
+"""Epochs of `svrg` with the constants of Alioscha-Perez et al., Algorithm 1 and Proposition 1.
+
+In units of the mean loss the objective is ``1/2 sum_k (lambda / d_k) |w_k|^2 + mean loss``, lambda = 1 / sum_i c_i.  A
+round has J = ceil(log(1 / epsilon)) epochs.  In epoch j kernel k has lambda_k = min(lambda / d_k, L / 2) and its own
+
+    Delta = (epsilon / prod_{z < j} c_z)^(1 / (J - j + 1)),          kappa = L / lambda_k,
+    h = 1 / (4 (L - lambda_k) / Delta + 2 L),
+    m = (4 (kappa - 1) / Delta + 2 kappa) log(2 / Delta + (2 kappa - 1) / (kappa - 1)),
+
+and a stopping time T <= m, drawn with probability proportional to ``(1 - lambda_k h)^(m - T)``.  Every iteration draws
+a row and moves the blocks whose time has not come.  Then the weights get their closed form (2), and the progress
+
+    c(lambda_k, h, m) = [(1 - lambda_k h)^m / (1 - (1 - lambda_k h)^m) + 2 (L - lambda_k) h] / (1 - 2 L h)
+
+of all past epochs is assessed anew with the new lambda_k.  L is the joint constant of the losses, since all blocks move
+together.  With lambda_k clamped, a plain gradient step on the regulariser would diverge as d_k vanishes, since its true
+strength is ``lambda / d_k``; so that step is proximal, as in the adaptive schedule.  An epoch makes at most
+``F^(1/q) m(Delta, kappa) + F m(Delta, 2)`` updates of blocks, q = p / (p - 1).  The intercept rests within an epoch.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernelweave.solvers.mkl.gradient.svrg.loops import Epoch, Segment
+from kernelweave.solvers.mkl.gradient.walk import Look
+from kernelweave.solvers.problems import Array
+
+if TYPE_CHECKING:
+    from kernelweave.solvers.mkl.gradient.svrg.solver import SVRG
+
+LARGEST = 1.0 - 1e-3
+"""Delta stays below one: a block that is done before its last epoch still moves a little."""
+TINY = 1e-300
+LONGEST = 1 << 20
+"""Iterations whose rows are drawn together."""
+
+
+def iterations(delta: Array, kappa: Array) -> Array:
+    """Return m(Delta, kappa), rounded up."""
+    log = np.log(2.0 / delta + (2.0 * kappa - 1.0) / (kappa - 1.0))
+    return np.ceil((4.0 * (kappa - 1.0) / delta + 2.0 * kappa) * log).astype(np.int64)
+
+
+def step_size(delta: Array, smooth: float, convex: Array) -> Array:
+    """Return h(Delta, L, lambda)."""
+    return 1.0 / (4.0 * (smooth - convex) / delta + 2.0 * smooth)
+
+
+def progress(convex: Array, smooth: float, h: Array, m: Array) -> Array:
+    """Return c(lambda, h, m), by what the error shrinks in the mean."""
+    left = np.exp(m * np.log1p(-convex * h))
+    return (left / np.maximum(1.0 - left, TINY) + 2.0 * (smooth - convex) * h) / (1.0 - 2.0 * smooth * h)
+
+
+class PaperEpochs:
+    """Rounds of epochs, each with step sizes and lengths from worst-case constants.
+
+    Parameters
+    ----------
+    walk : what is optimised
+    epsilon : by what a round shrinks the error in the mean
+    """
+
+    def __init__(self, walk: SVRG, epsilon: float):
+        if len(walk.design.parts) > 1:
+            raise MemoryError(
+                "schedule='paper' draws rows from anywhere, but these features do not fit the memory_limit at once; "
+                "use schedule='adaptive' or raise the limit."
+            )
+        self.walk, self.epsilon, self.rounds = walk, epsilon, math.ceil(math.log(1.0 / epsilon))
+        self.smooth = max(walk.problem.loss.bend * float(walk.weight.max() * walk.design.squares()[:, 1].sum()), TINY)
+        self.updates, self.bound = 0, 0.0
+        self.past: list[tuple[Array, Array]] = []
+
+    def run(self, seen: Look) -> tuple[Array, float]:
+        """Return the normal vector after one epoch that starts at a look."""
+        walk, m = self.walk, self.walk.design.m
+        if len(self.past) == self.rounds:
+            self.past = []
+        beta = seen.beta if seen.norms.any() else np.full(m, 1.0 / m)
+        convex = np.minimum(1.0 / (walk.scale * np.maximum(beta, TINY)), self.smooth / 2.0)
+        delta = self._target(convex)
+        h, length = step_size(delta, self.smooth, convex), iterations(delta, self.smooth / convex)
+        stops = self._stops(convex * h, length)
+        self.past.append((h, length))
+        self.updates += int(length.sum())
+        self._count_bound(float(delta.min()))
+        return self._walk(seen, beta, h, stops), seen.b
+
+    def accepts(self, epoch: Epoch) -> bool:
+        """Every epoch counts."""
+        return epoch.new is not None
+
+    def report(self) -> dict[str, float]:
+        """Return columns for the trace: updates of blocks so far, and what the theory allows."""
+        return {"updates": self.updates, "allowed": self.bound}
+
+    def _target(self, convex: Array) -> Array:
+        """Return Delta of this epoch, after what the past ones achieved is assessed anew."""
+        done = np.zeros(len(convex))
+        for h, length in self.past:
+            done += np.log(progress(convex, self.smooth, h, length))
+        left = self.rounds - len(self.past)
+        return np.minimum(np.exp((math.log(self.epsilon) - done) / left), LARGEST)
+
+    def _stops(self, rate: Array, length: Array) -> Array:
+        """Draw the stopping time of each block: T = m - s, where s has the probabilities ``(1 - rate)^s``, s < m."""
+        log = np.log1p(-rate)
+        places = self.walk.rng.random(len(rate))
+        back = np.floor(np.log1p(places * np.expm1(length * log)) / log).astype(np.int64)
+        return length - np.clip(back, 0, length - 1)
+
+    def _count_bound(self, delta: float) -> None:
+        """Add what one epoch may cost: F^(1/q) m(Delta, kappa) + F m(Delta, 2)."""
+        p, m = self.walk.problem.ball.p, self.walk.design.m
+        kappa = np.array([max(self.smooth * self.walk.scale, 2.0), 2.0])
+        most, least = iterations(np.full(2, delta), kappa)
+        self.bound += m ** (1.0 - 1.0 / p) * most + m * least
+
+    def _walk(self, seen: Look, beta: Array, h: Array, stops: Array) -> Array:
+        """Draw rows until the last block has stopped."""
+        walk, done = self.walk, 0
+        rows, part = walk.design.parts[0], walk.design.part(0)
+        segment = Segment(walk, part, rows, seen, batch=1)
+        for stop in np.unique(stops):
+            active = np.where(stops >= stop, h, 0.0)
+            while done < stop:
+                size = min(int(stop) - done, LONGEST)
+                order = walk.rng.integers(0, walk.design.n, size).astype(np.uint32)
+                segment.walk(order, active, beta)
+                done += size
+        walk.passes += done / walk.design.n
+        return segment.w

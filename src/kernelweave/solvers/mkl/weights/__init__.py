@@ -1,0 +1,1 @@
+"""Wrappers that alternate between an SVM and the kernel weights."""

@@ -1,0 +1,169 @@
+"""What the wrapper solvers share: J(beta) by a warm-started SVM, a cut from it, and the certificate from all cuts.
+
+The SVM inside is solved only as well as the outer gap can use: an inexact alpha still gives a valid cut, and an
+inexact classifier a valid upper bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelweave.solvers.certificate import Ledger, PrimalPoint, relative_gap
+from kernelweave.solvers.loop import Stop, run_inside
+from kernelweave.solvers.lp.master import Master
+from kernelweave.solvers.mkl.problem import MKLProblem
+from kernelweave.solvers.problems import Array
+from kernelweave.solvers.svm import choose_svm_solver
+
+INNER_SHARE = 0.2
+"""The SVM inside is solved to this share of the outer gap..."""
+COARSEST = 0.05
+"""...but never more coarsely than this."""
+CHEAP = 5e6
+"""Kernel values (m n^2) up to which a solution is refined down to rounding."""
+EXACT, EXACT_STEPS = 1e-14, 60
+REFINEMENTS, PATIENCE = 100, 4
+"""Most refinements, and how many in a row may fail to halve the gap."""
+SLACK = 1.0 + 1e-6
+"""Room for the accuracy of the linear programme when its bound is about to be proved by an alpha."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """J at beta: the alpha (outputs, n) of its SVM, d and q of the cut, the primal value and its classifier."""
+
+    beta: Array
+    alpha: Array
+    d: float
+    q: Array
+    primal: PrimalPoint
+    outputs: list[Array] | None = None
+    """K_k alpha for every kernel, (m, n), one for each output; only where a solver asks for them."""
+
+    @property
+    def value(self) -> float:
+        """Upper bound of J(beta)."""
+        return self.primal.value
+
+
+class Wrapper:
+    """Solves SVMs for given weights; subclasses choose the next weights in `step`."""
+
+    problem: MKLProblem
+    stop: Stop
+    now: Evaluation
+    keep_outputs = False
+    coarsest = COARSEST
+    refining = False
+
+    def init(self, problem: MKLProblem, start: PrimalPoint | None, stop: Stop) -> None:
+        """Start from former weights and alpha, or from equal weights."""
+        self.problem, self.stop = problem, stop
+        self.gap, self.lower, self.solves = np.inf, -np.inf, 0
+        self.alpha = np.zeros(problem.targets.shape) if start is None else np.array(start.alpha, dtype=float)
+        beta = self.first_weights() if start is None or start.beta is None else np.asarray(start.beta)
+        self.pending: list[Evaluation] = []
+        self.master: Master | None = None
+        self.beta = beta
+
+    def step(self) -> None:
+        """Evaluate J somewhere and choose the next weights."""
+        raise TypeError(f"{type(self).__name__} does not say how to choose weights.")
+
+    def first_weights(self) -> Array:
+        """Return equal weights."""
+        return self.problem.ball.uniform(self.problem.operators.m)
+
+    def evaluate(self, beta: Array) -> Evaluation:
+        """Solve the SVM of these weights and return what it tells about J."""
+        operator = self.problem.operators.combined(beta)
+        alphas, feasible, intercepts, value = [], [], [], 0.0
+        for output, start in zip(self.problem.outputs(operator), self.alpha):
+            solver = choose_svm_solver("auto", output)
+            result = run_inside(solver, output, self.inner_stop(), start=start)
+            alphas.append(result.primal.alpha)
+            feasible.append(result.primal.alpha if result.dual is None else result.dual.alpha)
+            intercepts.append(result.primal.intercept)
+            value += result.primal.value
+        self.alpha = np.stack(feasible)
+        self.solves += 1
+        point = PrimalPoint(np.stack(alphas), np.array(intercepts), value, beta.copy())
+        kept = [self._outputs(a) for a in self.alpha] if self.keep_outputs else None
+        q = self.problem.energies(self.alpha) if kept is None else sum(G @ a for G, a in zip(kept, self.alpha))
+        made = Evaluation(beta.copy(), self.alpha.copy(), self.problem.linear(self.alpha), q, point, kept)
+        self.pending.append(made)
+        return made
+
+    def inner_stop(self) -> Stop:
+        """Return how well the SVM inside is to be solved."""
+        if self.refining:
+            return Stop(EXACT, EXACT_STEPS)
+        return Stop(float(np.clip(INNER_SHARE * self.gap, INNER_SHARE * self.stop.tol, self.coarsest)), polish=False)
+
+    def _outputs(self, alpha: Array) -> Array:
+        """Return K_k alpha for every kernel: on the support rows, on all rows where the loss has a curvature there."""
+        n = self.problem.operators.n
+        out, rows = np.zeros((self.problem.operators.m, n)), np.flatnonzero(alpha)
+        rows = np.arange(n) if self.problem.loss.smooth else rows
+        out[:, rows] = self.problem.operators.each_inside(rows, alpha[rows])
+        return out
+
+    def add_cut(self, made: Evaluation) -> None:
+        """Put the cut of an evaluation into the master programme."""
+        if self.master is None:
+            self.master = Master(self.problem.operators.m, made.value)
+        self.master.add(made.d, made.q, made.alpha)
+
+    def lower_bound(self) -> tuple[Array, float, Array]:
+        """Solve the master programme; return its weights, its bound and the proof."""
+        assert self.master is not None
+        self.master.prune()
+        beta, bound, proof = self.master.solve()
+        self.lower = max(self.lower, bound)
+        return beta, bound, proof
+
+    def prove(self, ledger: Ledger, proof: Array) -> None:
+        """Offer the combination of past alphas, if its bound would improve what the ledger has."""
+        known = -np.inf if ledger.dual is None else ledger.dual.value
+        assert self.master is not None
+        assert ledger.primal is not None
+        close = relative_gap(ledger.primal.value, self.lower) <= self.stop.tol * SLACK
+        if self.lower > known and (close or relative_gap(ledger.primal.value, known) > 4 * self.gap):
+            self.problem.offer_dual(ledger, self.master.combination(proof))
+
+    def offer_pending(self, ledger: Ledger) -> None:
+        """Offer everything evaluated since the last certificate, on both sides."""
+        for made in self.pending:
+            ledger.offer(primal=made.primal)
+            self.problem.offer_dual(ledger, made.alpha, made.q)
+        self.pending = []
+
+    def certify(self, ledger: Ledger) -> dict[str, float]:
+        """Offer what the last step found."""
+        self.offer_pending(ledger)
+        self.gap = ledger.gap
+        size = self.problem.operators.m * self.problem.operators.n**2
+        if self.gap <= self.stop.tol and self.stop.polish and size <= CHEAP:
+            self.refine(ledger)
+        return {"solves": self.solves}
+
+    def refine(self, ledger: Ledger) -> None:
+        """Go on with exact SVMs until the gap is down to rounding, and keep the last point: it is the most exact."""
+        self.refining, best, fruitless = True, ledger.gap, 0
+        for _ in range(REFINEMENTS):
+            self.step()
+            last = self.pending[-1].primal
+            self.offer_pending(ledger)
+            fruitless = 0 if ledger.gap < 0.5 * best else fruitless + 1
+            best = min(best, ledger.gap)
+            if best <= EXACT or fruitless == PATIENCE:
+                break
+        if ledger.primal is not None and relative_gap(last.value, ledger.primal.value) <= EXACT:
+            ledger.primal = last
+
+    def fallback(self) -> PrimalPoint:
+        """Return the best point evaluated so far."""
+        points = [made.primal for made in self.pending]
+        return min(points, key=lambda point: point.value) if points else self.problem.nothing()
