@@ -14,8 +14,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from common import Row, timed
-from kernelweave.automata import trie
-from kernelweave.automata.algorithms import minimize
+from kernelweave.automata import minimize, trie
 from kernelweave.engines import choose_engine
 from kernelweave.estimators.normalize import normalized
 from kernelweave.kernels.strings.counts import Counts

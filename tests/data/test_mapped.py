@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import kernelweave as kw
+from kernelweave.io.formats import npz
 from kernelweave.io.formats.mapped import mapped_arrays
 
 N, COLUMNS, LETTERS = 12_000, 100, 40
@@ -25,7 +26,7 @@ def labelled_table():
 def archive(tmp_path_factory):
     path = tmp_path_factory.mktemp("mapped") / "table.npz"
     X, y = labelled_table()
-    kw.io.npz.write(path, X, y, compress=False)
+    npz.write(path, X, y, compress=False)
     return path
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import kernelweave as kw
-from kernelweave.automata import Transducer, inverse, ngram_counter
-from kernelweave.automata.algorithms import compose
+from kernelweave.automata import Transducer, compose, inverse, ngram_counter
 from kernelweave.data.lattices.rows import Lattices
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences

@@ -140,7 +140,7 @@ class Lattices:
         >>> Lattices.from_arcs([([(0, 1, "a", 1.0), (1, 0, "b", 1.0)], [1])])
         Traceback (most recent call last):
         ...
-        kernelweave.data.lattice_build.LatticeError: Lattice 0, arc 0: it lies on a cycle, but lattices have none.
+        kernelweave.data.lattices.build.LatticeError: Lattice 0, arc 0: it lies on a cycle, but lattices have none.
         """
         table, chosen = table_of(lattices, alphabet, unknown)
         return cls.from_table(*table, chosen, ids, strict=strict, connect=connect)
