@@ -1,6 +1,7 @@
 """What every kernel of the registry promises."""
 
 import json
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -204,6 +205,15 @@ def test_float32_blocks_are_the_rounded_ones(kernel, name):
     A = kernel.prepare(INPUTS[name][0])
     K = kernel.block(A, A)
     np.testing.assert_allclose(kernel.block(A, A, np.float32), K, rtol=ROUNDING_32, atol=ROUNDING_32 * abs(K).max())
+
+
+@each_case
+def test_the_same_bits_whether_or_not_both_sides_share_memory(kernel, name):
+    A = kernel.prepare(INPUTS[name][0])
+    some = slice(0, N)
+    if not has_identity(kernel):  # which knows a row by where it lies
+        apart = kernel.block(A, take(deepcopy(A), some))
+        assert np.array_equal(kernel.block(A, take(A, some)), apart)
 
 
 @each_case

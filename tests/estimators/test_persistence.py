@@ -20,6 +20,7 @@ import kernelweave as kw
 from kernelweave.estimators.files import persistence, tree
 from kernelweave.estimators.files.persistence import digest, load, read_header, save
 from kernelweave.kernels.base import Kernel
+from moved import LINE, moved
 
 RNG = np.random.default_rng(7)
 TABLE = RNG.normal(size=(60, 4))
@@ -112,6 +113,14 @@ def test_models_pickle(case):
     model, X, y = CASES[case]
     copy = pickle.loads(pickle.dumps(model.fit(X, y)))
     assert np.array_equal(values(copy, X), values(model, X))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bits_do_not_depend_on_where_arrays_lie(case):
+    model, X, y = CASES[case]
+    expected = values(model.fit(X, y), X)
+    for offset in range(0, LINE, 8):
+        assert np.array_equal(values(moved(model, offset), X), expected)
 
 
 def test_everything_that_was_learned_comes_back(tmp_path):

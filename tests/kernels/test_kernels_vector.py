@@ -4,7 +4,7 @@ from scipy import sparse
 from sklearn.metrics import pairwise
 
 from kernelweave.kernels import RBF, Elementwise, Laplacian, Linear, Polynomial, Sigmoid
-from kernelweave.kernels.vector.table import Dot, Manhattan, SquaredDistance, as_table, variance
+from kernelweave.kernels.vector.table import Dot, Manhattan, SquaredDistance, as_table, products, variance
 
 rng = np.random.default_rng(1)
 X = rng.normal(size=(40, 7))
@@ -195,3 +195,14 @@ def test_definiteness_is_told():
     assert not Polynomial(3, coef0=-1.0).definite
     assert not Sigmoid().definite
     assert not SquaredDistance().definite
+
+
+@pytest.mark.parametrize("n", [60, 333])
+def test_products_have_the_same_bits_whether_or_not_both_sides_share_memory(n):
+    rows = rng.normal(size=(n, 31))
+    apart = products(rows, rows.copy(), same=False)
+    assert np.array_equal(products(rows, rows, same=False), apart)
+    assert np.array_equal(products(rows, rows[:], same=False), apart)
+    half = products(rows, rows[n // 2 :].copy(), same=False)
+    assert np.array_equal(products(rows, rows[n // 2 :], same=False), half)
+    assert np.array_equal(products(rows, rows, same=True), products(rows, rows, same=True).T)

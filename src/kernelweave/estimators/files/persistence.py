@@ -69,7 +69,7 @@ def save(model: BaseEstimator, path: PathLike) -> None:
 
 
 def load(path: PathLike) -> Any:
-    """Return the model of a file that `save` wrote; it predicts what the saved one did, to the last bit.
+    """Return the model of a file that `save` wrote; on one machine it predicts what the saved one did, to the last bit.
 
     Parameters
     ----------

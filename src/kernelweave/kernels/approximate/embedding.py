@@ -48,7 +48,7 @@ class Embedded(Kernel):
 
     def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
         """Return the inner products of features."""
-        return products(A, B).astype(dtype, copy=False)
+        return products(A, B, A is B).astype(dtype, copy=False)
 
     def diagonal(self, A: Any) -> Array:
         """Return the squared lengths of features."""

@@ -85,9 +85,15 @@ def squared_norms(rows: Any) -> Array:
     return np.einsum("ij,ij->i", rows, rows)
 
 
-def products(rows: Any, others: Any) -> Array:
-    """Return the inner products of two tables, (n, m) float64, exactly symmetric where ``rows is others``."""
+def products(rows: Any, others: Any, same: bool) -> Array:
+    """Return the inner products of two tables, (n, m) float64, exactly symmetric where they are the `same` side.
+
+    numpy calls another BLAS routine (syrk, not gemm) where both operands begin at one address, and the two round
+    differently.  A caller who compares two sides gets the same bits whether or not they happen to share memory.
+    """
     _check_width(rows, others)
+    if not same and not sparse.issparse(rows) and not sparse.issparse(others) and np.may_share_memory(rows, others):
+        others = others.copy()
     values = rows @ others.T
     return values.toarray() if sparse.issparse(values) else values
 
@@ -137,7 +143,7 @@ class Dot(Kernel):
 
     def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
         """Return the inner products of two tables."""
-        return products(A, B).astype(dtype, copy=False)
+        return products(A, B, A is B).astype(dtype, copy=False)
 
     def diagonal(self, A: Any) -> Array:
         """Return the squared norms."""
@@ -166,7 +172,7 @@ class SquaredDistance(Kernel):
 
     def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
         """Return the squared distances between two prepared tables, exactly 0 on the diagonal where ``A is B``."""
-        values = products(A[0], B[0])
+        values = products(A[0], B[0], A is B)
         out = values if np.dtype(dtype) == values.dtype else np.empty(values.shape, dtype)
         _distances(values, A[1], B[1], out)
         if A is B:
