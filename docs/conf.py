@@ -1,5 +1,7 @@
 """Sphinx: the manual of kernelweave."""
 
+import re
+
 from kernelweave import __version__
 
 project = "kernelweave"
@@ -15,12 +17,17 @@ extensions = [
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 autosummary_generate = True
-autodoc_default_options = {
-    "exclude-members": "ufunc, set_fit_request, set_score_request, set_decision_function_request, set_predict_request"
-}
+autodoc_default_options = {"exclude-members": "ufunc"}
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_templates"]
 html_theme = "alabaster"
 html_theme_options = {"description": "Learning with kernels, with a certificate on every fit", "fixed_sidebar": True}
+
+METADATA_REQUEST = re.compile(r"set_\w+_request")
+"""Methods that scikit-learn adds to every estimator; their docstrings refer to pages of scikit-learn's own manual."""
+
+
+def setup(app):
+    app.connect("autodoc-skip-member", lambda app, what, name, *rest: bool(METADATA_REQUEST.fullmatch(name)) or None)
