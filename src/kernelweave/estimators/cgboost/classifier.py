@@ -29,44 +29,63 @@ class CGBoostClassifier(ClassifierMixin, CGBoostEstimator):
     ----------
     kernels : list of kernels (or texts such as "rbf:0.5") by falling priority, not necessarily positive semi-definite;
         None for a linear kernel and Gaussians of three widths
-    C : cost of an error
+    C : cost of an error: the larger, the closer the fit to the training rows
     loss : "hinge", or "nu_classification", where `nu` bounds the share of margin errors in place of C (with the 1-norm
         C then has no influence)
     nu : in (0, 1], for "nu_classification"
     penalty : "l1" (few columns, a linear programme) or "l2" (nearly all columns, a quadratic one)
     positive : whether coefficients must not be negative
-    termination : when to stop, one rule or several: "TR1" no row with a loss has a column that would help, "TR2" none
-        at all has (optimal within `tol`), "TR3" the validation error has not improved for `patience` rounds (the best
-        round is kept), "TR4" `max_iter` rounds are done.  An optimum always ends the fit.
+    termination : when to stop, one rule or several: "TR1" no row with a loss has a column that would help, "TR2" no row
+        at all has one (optimal within `tol`), "TR3" the validation error has not improved for `patience` rounds (the
+        best round is kept), "TR4" `max_iter` rounds are done.  An optimum always ends the fit.
     validation_fraction : share of the rows held out to judge the rounds; None for a fifth with "TR3", else for none
     patience : rounds of "TR3"; "auto" for 5, or for 10 where `columns_per_round` is a number
     columns_per_round : how many columns may enter at once; "auto" for a number that grows with those in use
-    stratified : whether to look at columns of rows with a loss first, kernel by kernel; False scans all each round;
-        "auto" for False where the fit goes to the optimum by "TR2" alone and scans are quick, since there it is faster
+    stratified : whether to price columns of rows with a loss first, kernel by kernel; False prices all columns in each
+        round; "auto" for False where the fit goes to the optimum by "TR2" alone and prices are quick to compute, since
+        there it is faster
     kernel_order : "given", or "cost" for the kernels that are cheapest at prediction first
-    candidates : rows looked at in a round, drawn afresh each time; None for all; "auto" for all up to some ten
-        thousand rows, else 4,096.  Where not all are looked at, the certificate holds for the columns seen last.
+    candidates : rows whose columns are priced in a round, drawn afresh each time; None for all; "auto" for all up to
+        some ten thousand rows, else 4,096.  Where not all are priced, the certificate holds for the columns of the last
+        round.
     tol : relative duality gap at which to stop
     max_iter : most rounds; -1 for no limit
-    fit_intercept : True (free), "regularized" (adds ``|b|`` or ``b^2 / 2``) or False
-    normalize : "trace" (mean diagonal 1, so that one penalty suits all kernels), "cosine", "variance" or None
-    class_weight : dict, "balanced" or None
-    engine, n_jobs, memory_limit, callbacks, verbose : as for `KernelClassifier`; the memory is that of kernel columns
-    random_state : of the rows held out and of the draws
+    fit_intercept : True (free), "regularized" (adds ``|b|`` or ``b^2 / 2`` to the penalty) or False
+    normalize : scaling of each kernel on the training rows: "trace" (mean diagonal 1), "cosine" (every diagonal entry
+        1), "variance" (centred, mean diagonal 1) or None
+    class_weight : dict of weights by class, "balanced" to give every class the same total weight, or None
+    engine : where work runs: "serial", "threads", an engine object, or None for threads where there is more than one
+        worker
+    n_jobs : number of workers; None or -1 for every core, -2 for all but one, and so on
+    memory_limit : memory for what is held of the kernels, in bytes or as a text such as "4GB"; "auto" for half of the
+        free memory
+    callbacks : list of functions that are called with the progress after each round; a true answer stops the fit
+    verbose : 1 logs each round
+    random_state : seed of the rows held out and of the draws
 
     Attributes
     ----------
+    classes_ : (classes,), the labels in sorted order
     columns_ : records of kernel, example (training row), coefficient and output (0 unless there are several classes)
     n_columns_per_kernel_ : (m,), or (classes, m) with several classes
-    kernel_names_ : (m,), the kernels as given; `kernels_` as they are used, scaled
-    support_ : training rows that are kept: those with a column in any round
-    objective_, dual_objective_, duality_gap_ : the certificate; the gap is relative, the worst over the outputs
-    certificate_ : prices of the rows that prove the bound, and intercepts
+    kernel_names_ : (m,), the kernels as given
+    kernels_ : the kernels as they are used: fitted to the rows and scaled
+    support_ : numbers of the training rows that are kept: those with a column in any round
+    intercept_ : (outputs,)
+    reference_ : these rows
+    stages_ : the columns and intercepts of each round, for `staged_predict`, one for each output
+    objective_ : primal objective, summed over the outputs
+    dual_objective_ : lower bound of the optimum, summed over the outputs
+    duality_gap_ : relative gap between the two, the worst over the outputs
+    certificate_ : prices of the rows that prove the bound, intercepts and objectives
     scanned_ : "all" where the bound holds for the problem over all columns, else for how many it holds at least
-    trace_ : by round seconds, primal, dual, gap, train_error, validation_error, columns, scanned, made, columns_0, ...
     stopped_by_ : the rule that ended the fit, for each output
+    memory_plan_ : how the columns of each kernel were held
+    trace_ : by round seconds, primal, dual, gap, train_error, validation_error, columns, scanned, made, columns_0, ...
+    n_iter_ : rounds, the most over the outputs
     converged_ : whether a rule that was asked for, or the optimum, ended it
-    classes_, intercept_ (outputs,), n_iter_ (rounds), memory_plan_
+    n_features_in_ : columns of the training table, where rows were a table
+    feature_names_in_ : names of these columns, where it had names
 
     Examples
     --------

@@ -26,12 +26,60 @@ class CGBoostNovelty(OutlierMixin, CGBoostEstimator):
 
     Parameters
     ----------
-    kernels : list of kernels (or texts such as "rbf:0.5") by falling priority; None for a linear kernel and Gaussians
-        of three widths
+    kernels : list of kernels (or texts such as "rbf:0.5") by falling priority, not necessarily positive semi-definite;
+        None for a linear kernel and Gaussians of three widths
     nu : in (0, 1], about the fraction of training rows that will lie outside
-    The other parameters and the attributes are those of `CGBoostClassifier`; ``offset_`` is rho.  "TR3" needs
-    validation rows with labels, 1 for what is normal and -1 for what is novel.
-    ``normalize="variance"`` only scales: seen from the centre of the rows, no level would part them from it.
+    penalty : "l1" (few columns, a linear programme) or "l2" (nearly all columns, a quadratic one)
+    positive : whether coefficients must not be negative
+    termination : when to stop, one rule or several: "TR1" no row with a loss has a column that would help, "TR2" no row
+        at all has one (optimal within `tol`), "TR3" the validation error has not improved for `patience` rounds (the
+        best round is kept), "TR4" `max_iter` rounds are done.  An optimum always ends the fit.  "TR3" needs validation
+        rows with labels, which `fit` takes.
+    patience : rounds of "TR3"; "auto" for 5, or for 10 where `columns_per_round` is a number
+    columns_per_round : how many columns may enter at once; "auto" for a number that grows with those in use
+    stratified : whether to price columns of rows with a loss first, kernel by kernel; False prices all columns in each
+        round; "auto" for False where the fit goes to the optimum by "TR2" alone and prices are quick to compute, since
+        there it is faster
+    kernel_order : "given", or "cost" for the kernels that are cheapest at prediction first
+    candidates : rows whose columns are priced in a round, drawn afresh each time; None for all; "auto" for all up to
+        some ten thousand rows, else 4,096.  Where not all are priced, the certificate holds for the columns of the last
+        round.
+    tol : relative duality gap at which to stop
+    max_iter : most rounds; -1 for no limit
+    normalize : scaling of each kernel on the training rows: "trace" or "variance" (both mean diagonal 1: seen from the
+        centre of the rows, no level would part them from it), "cosine" (every diagonal entry 1) or None
+    engine : where work runs: "serial", "threads", an engine object, or None for threads where there is more than one
+        worker
+    n_jobs : number of workers; None or -1 for every core, -2 for all but one, and so on
+    memory_limit : memory for what is held of the kernels, in bytes or as a text such as "4GB"; "auto" for half of the
+        free memory
+    callbacks : list of functions that are called with the progress after each round; a true answer stops the fit
+    verbose : 1 logs each round
+    random_state : seed of the draws
+
+    Attributes
+    ----------
+    columns_ : records of kernel, example (training row), coefficient and output (always 0)
+    n_columns_per_kernel_ : (m,)
+    kernel_names_ : (m,), the kernels as given
+    kernels_ : the kernels as they are used: fitted to the rows and scaled
+    support_ : numbers of the training rows that are kept: those with a column in any round
+    intercept_ : (outputs,)
+    offset_ : (1,), rho: the negative of `intercept_`
+    reference_ : these rows
+    stages_ : the columns and intercepts of each round, for `staged_predict`, one for each output
+    objective_ : primal objective, summed over the outputs
+    dual_objective_ : lower bound of the optimum, summed over the outputs
+    duality_gap_ : relative gap between the two, the worst over the outputs
+    certificate_ : prices of the rows that prove the bound, intercepts and objectives
+    scanned_ : "all" where the bound holds for the problem over all columns, else for how many it holds at least
+    stopped_by_ : the rule that ended the fit, for each output
+    memory_plan_ : how the columns of each kernel were held
+    trace_ : by round seconds, primal, dual, gap, train_error, validation_error, columns, scanned, made, columns_0, ...
+    n_iter_ : rounds, the most over the outputs
+    converged_ : whether a rule that was asked for, or the optimum, ended it
+    n_features_in_ : columns of the training table, where rows were a table
+    feature_names_in_ : names of these columns, where it had names
 
     Examples
     --------

@@ -26,31 +26,60 @@ class MKLClassifier(ClassifierMixin, StreamingClassifier):
     ----------
     kernels : list of kernels (or texts such as "rbf:0.5"), or what ``kw.WeightedDegree(20).per_position()`` returns;
         None for a linear kernel and Gaussians of three widths
-    C : cost of an error
+    C : cost of an error: the larger, the closer the fit to the training rows
     loss : "hinge", "squared_hinge", "smooth_hinge" or "logistic"
-    norm : p; 1 selects few kernels, larger values spread the weight, infinity gives the plain sum
+    norm : p, at least 1; 1 selects few kernels, larger values spread the weight, infinity gives the plain sum
     sigma : sharpness of "smooth_hinge"
-    solver : "auto", "silp", "silp_chunking", "level", "reduced_gradient", "hessian", "lp", "smooth"; on explicit
-        features, linear in the rows, "svrg", "ufo", "obscure" or "proximal_gradient"; or one of the baselines
-        "uniform", "best_single", "alignment"
-    solver_params : dict, ``{"smoothing": 0.5}`` for "smooth", ``{"chunk_size": 256}`` for "silp_chunking",
-        ``{"schedule": "paper"}`` for "svrg".  On explicit features, ``{"feature_tolerance": 1e-4}`` says how well
-        kernels without features of their own are factorised and ``{"feature_rank": 200}`` by how many features;
-        ``{"total_rows": 1_000_000}`` says how many rows the stream of `partial_fit` has
-    normalize : "trace" (mean diagonal 1), "cosine", "variance" or None
+    solver : "auto", "silp", "silp_chunking", "level", "reduced_gradient", "hessian", "lp" or "smooth"; on explicit
+        features, in time linear in the rows, "svrg", "ufo", "obscure" or "proximal_gradient"; or a baseline, "uniform",
+        "best_single" or "alignment"
+    solver_params : dict of parameters of the solver, such as ``{"smoothing": 0.5}`` for "smooth"; the manual lists them
+        by solver.  On explicit features, ``{"feature_tolerance": 1e-4}`` says how well kernels without features of
+        their own are factorised and ``{"feature_rank": 200}`` by how many features at most; ``{"total_rows":
+        1_000_000}`` how many rows the stream of `partial_fit` has
+    tol : relative duality gap at which to stop
+    max_iter : most iterations; -1 for no limit
+    fit_intercept : True (free and exact), "regularized" (adds ``b^2 / 2`` to the objective) or False
+    normalize : scaling of each kernel on the training rows: "trace" (mean diagonal 1), "cosine" (every diagonal entry
+        1), "variance" (centred, mean diagonal 1) or None
     shared_weights : with several classes, whether all of them use the same kernel weights
-    The other parameters are those of `KernelClassifier`.
+    class_weight : dict of weights by class, "balanced" to give every class the same total weight, or None
+    engine : where work runs: "serial", "threads", an engine object, or None for threads where there is more than one
+        worker
+    n_jobs : number of workers; None or -1 for every core, -2 for all but one, and so on
+    memory_limit : memory for what is held of the kernels, in bytes or as a text such as "4GB"; "auto" for half of the
+        free memory
+    callbacks : list of functions that are called with the progress after each iteration; a true answer stops the fit
+    verbose : 1 logs each iteration
 
     Attributes
     ----------
+    classes_ : (classes,), the labels in sorted order
     kernel_weights_ : (m,), or (classes, m) with several classes that do not share weights
     kernel_names_ : (m,), the kernels as given
-    certifies_ : "mkl", or the problem that the solver solves instead ("smoothed", "fixed weights")
+    kernels_ : the kernels as they are used: fitted to the rows and scaled
+    support_ : (support,), numbers of the training rows that have a coefficient
+    dual_coef_ : (outputs, support), the signed dual coefficients of these rows
+    intercept_ : (outputs,)
+    reference_ : the support rows, which new rows are compared with
+    coef_ : (outputs, features), of a model on explicit features, which has no support rows: its weights
+    coef_offsets_ : (m + 1,), the first feature of each kernel in `coef_`
+    coef_codes_ : for each kernel the codes of its features, None where features are numbered
+    approximation_errors_ : (m,), how far the features of each kernel are off, relative to its mean diagonal
+    rows_seen_ : rows of the stream so far, after `partial_fit`
+    stream_ : state of the stream, after `partial_fit`: what the next block needs
+    objective_ : primal objective, summed over the outputs
+    dual_objective_ : lower bound of the optimum, summed over the outputs
+    duality_gap_ : relative gap between the two, the worst over the outputs
+    certificate_ : dual points, intercepts and objectives from which anyone can recompute the gap
+    certifies_ : "mkl", or the problem that the solver solves instead ("smoothed", "fixed weights", "elastic net")
+    solver_ : the solver that ran
     memory_plan_ : how the kernels were held, and why
-    coef_, coef_offsets_, approximation_errors_ : of a model on explicit features, which has no support vectors: the
-        weights (outputs, features), the first feature of each kernel (m + 1,), how far its features are off (m,)
-    rows_seen_ : of a model that learned from a stream
-    The other attributes are those of `KernelClassifier`.
+    trace_ : seconds, primal, dual and gap of each iteration
+    n_iter_ : iterations, the most over the outputs
+    converged_ : whether `tol` was reached
+    n_features_in_ : columns of the training table, where rows were a table
+    feature_names_in_ : names of these columns, where it had names
 
     Examples
     --------

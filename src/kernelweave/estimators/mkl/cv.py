@@ -31,18 +31,65 @@ class MKLClassifierCV(MKLClassifier):
 
     Parameters
     ----------
-    kernels : list of kernels
-    Cs, norms : values to choose from
+    kernels : list of kernels (or texts such as "rbf:0.5"), or what ``kw.WeightedDegree(20).per_position()`` returns;
+        None for a linear kernel and Gaussians of three widths
+    Cs : values of C to choose from, growing
+    norms : values of the norm to choose from
     cv : number of folds, a scikit-learn splitter, or an iterable of (train, test) rows
     scoring : "accuracy", "balanced_accuracy" or (two classes) "roc_auc"
-    The other parameters are those of `MKLClassifier`.
+    loss : "hinge", "squared_hinge", "smooth_hinge" or "logistic"
+    sigma : sharpness of "smooth_hinge"
+    solver : "auto", "silp", "silp_chunking", "level", "reduced_gradient", "hessian", "lp" or "smooth"; on explicit
+        features, in time linear in the rows, "svrg", "ufo", "obscure" or "proximal_gradient"; or a baseline, "uniform",
+        "best_single" or "alignment"
+    solver_params : dict of parameters of the solver, such as ``{"smoothing": 0.5}`` for "smooth"; the manual lists them
+        by solver.  On explicit features, ``{"feature_tolerance": 1e-4}`` says how well kernels without features of
+        their own are factorised and ``{"feature_rank": 200}`` by how many features at most
+    tol : relative duality gap at which to stop
+    max_iter : most iterations; -1 for no limit
+    fit_intercept : True (free and exact), "regularized" (adds ``b^2 / 2`` to the objective) or False
+    normalize : scaling of each kernel on the training rows: "trace" (mean diagonal 1), "cosine" (every diagonal entry
+        1), "variance" (centred, mean diagonal 1) or None
+    shared_weights : with several classes, whether all of them use the same kernel weights
+    class_weight : dict of weights by class, "balanced" to give every class the same total weight, or None
+    engine : where work runs: "serial", "threads", an engine object, or None for threads where there is more than one
+        worker
+    n_jobs : number of workers; None or -1 for every core, -2 for all but one, and so on
+    memory_limit : memory for what is held of the kernels, in bytes or as a text such as "4GB"; "auto" for half of the
+        free memory
+    callbacks : list of functions that are called with the progress after each iteration; a true answer stops the fit
+    verbose : 1 logs each iteration
 
     Attributes
     ----------
-    C_, norm_ : the values chosen
+    classes_ : (classes,), the labels in sorted order
+    C_ : the value of C chosen
+    norm_ : the norm chosen
     cv_scores_ : (norms, Cs, folds)
     path_weights_ : (norms, Cs, m), kernel weights along the paths, mean over folds (and classes)
-    The other attributes are those of `MKLClassifier`, fitted on all rows with the values chosen.
+    kernel_weights_ : (m,), or (classes, m) with several classes that do not share weights
+    kernel_names_ : (m,), the kernels as given
+    kernels_ : the kernels as they are used: fitted to the rows and scaled
+    support_ : (support,), numbers of the training rows that have a coefficient
+    dual_coef_ : (outputs, support), the signed dual coefficients of these rows
+    intercept_ : (outputs,)
+    reference_ : the support rows, which new rows are compared with
+    coef_ : (outputs, features), of a model on explicit features, which has no support rows: its weights
+    coef_offsets_ : (m + 1,), the first feature of each kernel in `coef_`
+    coef_codes_ : for each kernel the codes of its features, None where features are numbered
+    approximation_errors_ : (m,), how far the features of each kernel are off, relative to its mean diagonal
+    objective_ : primal objective, summed over the outputs
+    dual_objective_ : lower bound of the optimum, summed over the outputs
+    duality_gap_ : relative gap between the two, the worst over the outputs
+    certificate_ : dual points, intercepts and objectives from which anyone can recompute the gap
+    certifies_ : "mkl", or the problem that the solver solves instead ("smoothed", "fixed weights", "elastic net")
+    solver_ : the solver that ran
+    memory_plan_ : how the kernels were held, and why
+    trace_ : seconds, primal, dual and gap of each iteration
+    n_iter_ : iterations, the most over the outputs
+    converged_ : whether `tol` was reached
+    n_features_in_ : columns of the training table, where rows were a table
+    feature_names_in_ : names of these columns, where it had names
 
     Examples
     --------

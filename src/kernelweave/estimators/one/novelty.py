@@ -23,13 +23,40 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, or a text such as "rbf:0.5"; None for an RBF that follows the scale of the data
+    kernel : Kernel, or a text such as "rbf:0.5" or "wd:20"; None for an RBF that follows the scale of the data
     nu : in (0, 1], about the fraction of training rows that will lie outside
-    solver : "auto", "smo" or "chunking"
+    solver : "auto", "smo", "chunking" or "dual_coordinate" (kernels with explicit features)
+    solver_params : dict of parameters of the solver, such as ``{"chunk_size": 1024}`` for "chunking"; the manual lists
+        them by solver
+    tol : relative duality gap at which to stop
+    max_iter : most iterations; -1 for no limit
+    normalize : scaling of each kernel on the training rows: "trace" or "variance" (both mean diagonal 1: seen from the
+        centre of the rows, no level would part them from it), "cosine" (every diagonal entry 1) or None
+    engine : where work runs: "serial", "threads", an engine object, or None for threads where there is more than one
+        worker
+    n_jobs : number of workers; None or -1 for every core, -2 for all but one, and so on
+    memory_limit : memory for what is held of the kernels, in bytes or as a text such as "4GB"; "auto" for half of the
+        free memory
+    callbacks : list of functions that are called with the progress after each iteration; a true answer stops the fit
+    verbose : 1 logs each iteration
 
-    The other parameters and the fitted attributes are those of `KernelClassifier`; ``intercept_`` and ``offset_``
-    are -rho and rho.
-    ``normalize="variance"`` only scales: seen from the centre of the rows, no level would part them from it.
+    Attributes
+    ----------
+    kernel_ : the kernel as it is used: fitted to the rows and scaled
+    support_ : (support,), numbers of the training rows that have a coefficient
+    dual_coef_ : (outputs, support), the signed dual coefficients of these rows
+    intercept_ : (outputs,)
+    offset_ : (1,), rho: the negative of `intercept_`
+    reference_ : the support rows, which new rows are compared with
+    objective_ : primal objective, summed over the outputs
+    dual_objective_ : lower bound of the optimum, summed over the outputs
+    duality_gap_ : relative gap between the two, the worst over the outputs
+    certificate_ : dual points, intercepts and objectives from which anyone can recompute the gap
+    trace_ : seconds, primal, dual and gap of each iteration
+    n_iter_ : iterations, the most over the outputs
+    converged_ : whether `tol` was reached
+    n_features_in_ : columns of the training table, where rows were a table
+    feature_names_in_ : names of these columns, where it had names
 
     Examples
     --------

@@ -18,13 +18,43 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, or a text such as "rbf:0.5"; None for an RBF that follows the scale of the data
-    C : cost of an error
+    kernel : Kernel, or a text such as "rbf:0.5" or "wd:20"; None for an RBF that follows the scale of the data
+    C : cost of an error: the larger, the closer the fit to the training rows
     loss : "epsilon_insensitive" or "squared"
     epsilon : half-width of the tube in which errors are free
-    solver : "auto", "smo", "chunking", "dual_coordinate" (kernels with explicit features) or "newton"
+    solver : "auto", "smo", "chunking", "dual_coordinate" (kernels with explicit features) or "newton" (differentiable
+        losses)
+    solver_params : dict of parameters of the solver, such as ``{"chunk_size": 1024}`` for "chunking"; the manual lists
+        them by solver
+    tol : relative duality gap at which to stop
+    max_iter : most iterations; -1 for no limit
+    fit_intercept : True (free and exact), "regularized" (adds ``b^2 / 2`` to the objective) or False
+    normalize : scaling of each kernel on the training rows: "trace" (mean diagonal 1), "cosine" (every diagonal entry
+        1), "variance" (centred, mean diagonal 1) or None
+    engine : where work runs: "serial", "threads", an engine object, or None for threads where there is more than one
+        worker
+    n_jobs : number of workers; None or -1 for every core, -2 for all but one, and so on
+    memory_limit : memory for what is held of the kernels, in bytes or as a text such as "4GB"; "auto" for half of the
+        free memory
+    callbacks : list of functions that are called with the progress after each iteration; a true answer stops the fit
+    verbose : 1 logs each iteration
 
-    The other parameters and the fitted attributes are those of `KernelClassifier`.
+    Attributes
+    ----------
+    kernel_ : the kernel as it is used: fitted to the rows and scaled
+    support_ : (support,), numbers of the training rows that have a coefficient
+    dual_coef_ : (outputs, support), the signed dual coefficients of these rows
+    intercept_ : (outputs,)
+    reference_ : the support rows, which new rows are compared with
+    objective_ : primal objective, summed over the outputs
+    dual_objective_ : lower bound of the optimum, summed over the outputs
+    duality_gap_ : relative gap between the two, the worst over the outputs
+    certificate_ : dual points, intercepts and objectives from which anyone can recompute the gap
+    trace_ : seconds, primal, dual and gap of each iteration
+    n_iter_ : iterations, the most over the outputs
+    converged_ : whether `tol` was reached
+    n_features_in_ : columns of the training table, where rows were a table
+    feature_names_in_ : names of these columns, where it had names
 
     Examples
     --------
