@@ -138,6 +138,19 @@ PLAIN = [i for i, (kernel, _) in enumerate(CASES) if not isinstance(kernel, Rati
 each_plain_case = pytest.mark.parametrize(("kernel", "name"), [CASES[i] for i in PLAIN], ids=[IDS[i] for i in PLAIN])
 
 
+@each_case
+def test_leaves_add_up(kernel, name):
+    X, _ = INPUTS[name]
+    leaves = list(kernel.leaves())
+    assert leaves
+    for leaf in leaves:
+        assert leaf.kernel.children() == ()
+        assert ([*leaf.path, leaf.kernel])[0] is kernel
+    if all(leaf.additive and not leaf.normalized and not leaf.centred for leaf in leaves):
+        total = sum(leaf.factor * leaf.kernel.gram(leaf.select(X)) for leaf in leaves)
+        np.testing.assert_allclose(kernel.gram(X), total, atol=TOLERANCE)
+
+
 def has_identity(kernel):
     return "Identity" in repr(kernel)
 

@@ -6,7 +6,7 @@ import pytest
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.engines import Serial, Threads
 from kernelweave.kernels import RBF, Polynomial, Precomputed, Spectrum, WeightedDegree
-from kernelweave.kernels.base import FeatureMap, Positional
+from kernelweave.kernels.abilities import FeatureMap, Positional
 from kernelweave.operators import (
     CachedColumns,
     CrossKernel,

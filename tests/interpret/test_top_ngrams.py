@@ -50,6 +50,28 @@ def test_weights_and_ranks_are_those_of_sums_by_hand(order, cosine):
         assert top_ngrams(model, 3, by=by) == found[:3]
 
 
+@pytest.mark.parametrize("many", [False, True], ids=["one kernel", "learned weights"])
+def test_a_centred_kernel_takes_the_mean_of_the_training_rows_off(many):
+    options = {"C": 2.0, "normalize": "variance", "fit_intercept": False}
+    one = kw.MKLClassifier([kw.NGram(1), kw.NGram(2)], norm=2.0, **options)
+    model = (one if many else kw.KernelClassifier(kw.NGram(1), **options)).fit(WORDS, LABELS)
+    found = {gram.ngram: gram for gram in top_ngrams(model, ALL, length=1)}
+    weight = model.kernel_weights_[0] if many else 1.0
+    factor = weight * (model.kernels_[0] if many else model.kernel_).factor
+    alpha, kept = model.dual_coef_[0], [text.split() for text in model.reference_.to_strings()]
+    for word in {word for text in kept for word in text}:
+        mean = np.mean([text.split().count(word) for text in TEXTS])
+        w = sum(a * (text.count(word) - mean) for a, text in zip(alpha, kept))
+        having = [text.count(word) for text in kept if word in text]
+        adds = factor * w * np.mean(having)
+        spread = np.std([text.count(word) for text in kept])
+        if abs(adds) > 1e-12 and spread > 1e-12:
+            assert found[word].weight == pytest.approx(adds, rel=1e-9)
+            assert found[word].rows == len(having)
+        else:
+            assert word not in found or abs(found[word].weight) < 1e-9
+
+
 def test_lattices_of_one_path_are_texts():
     one = kw.KernelClassifier(kw.NGram(2, cumulative=True), normalize="cosine").fit(WORDS, LABELS)
     two = kw.KernelClassifier(kw.NGram(2, cumulative=True), normalize="cosine")

@@ -15,9 +15,9 @@ from scipy import sparse
 import kernelweave as kw
 from kernelweave.engines.local import Serial
 from kernelweave.kernels import Cosine, Embedding, On, parts
+from kernelweave.kernels.abilities import Counted, FeatureMap, Positional
 from kernelweave.kernels.approximate import cholesky
 from kernelweave.kernels.approximate.fourier import _waves
-from kernelweave.kernels.base import Counted, FeatureMap, Positional
 from kernelweave.kernels.vector.monomials import width
 from kernelweave.operators.planner.family import bind_family
 from oracles.cholesky import pivoted

@@ -6,7 +6,7 @@ import pytest
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.data.views import Views
 from kernelweave.kernels import RBF, Cosine, FeatureMap, GappedKmer, Mismatch, On, Scaled, Spectrum, Sum, WeightedDegree
-from kernelweave.kernels.base import Positional
+from kernelweave.kernels.abilities import Positional
 
 TOLERANCE = 1e-12
 DNA = Sequences.from_strings(["ACGTNACGGT", "", "ACGGTTTACG", "NNN", "TTTTT"], alphabet="dna", unknown="mask")

@@ -11,7 +11,7 @@ from kernelweave.data.lattices.rows import Lattices
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.kernels import FeatureMap, GappyNGram, Mismatch, NGram, Spectrum
-from kernelweave.kernels.base import Counted
+from kernelweave.kernels.abilities import Counted
 from kernelweave.kernels.strings.numbering import Numbering
 from oracles.rational import inner, string_features
 

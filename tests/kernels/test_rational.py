@@ -32,7 +32,7 @@ from kernelweave.data.lattices.rows import EPSILON, Lattices
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.kernels import GappyNGram, Mismatch, NGram, Rational
-from kernelweave.kernels.base import Counted, FeatureMap
+from kernelweave.kernels.abilities import Counted, FeatureMap
 from kernelweave.kernels.strings.rational import kernel as rational
 from kernelweave.kernels.strings.rational import strings as rational_strings
 from oracles import automata as oracle

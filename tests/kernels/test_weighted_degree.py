@@ -10,7 +10,8 @@ from kernelweave._numba.bits import bit_planes, degree_counts, popcount, reverse
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.kernels import WeightedDegree, build, describe, parse
-from kernelweave.kernels.base import FeatureMap, Positional, take
+from kernelweave.kernels.abilities import FeatureMap, Positional
+from kernelweave.kernels.base import take
 from kernelweave.kernels.positional.windows import Windows
 from oracles.weighted_degree import cell, gram, shared
 

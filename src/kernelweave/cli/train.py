@@ -178,7 +178,7 @@ def _choose_kernel(model: Any, X: Any, asked: list[Any], normalize: str | None, 
     from kernelweave.data import Views
     from kernelweave.data.views import Strings
     from kernelweave.kernels import RBF, Linear, Sum
-    from kernelweave.kernels.base import Positional
+    from kernelweave.kernels.abilities import Positional
 
     many = "kernels" in model.get_params(deep=False)
     if not many and len(asked) > 1:

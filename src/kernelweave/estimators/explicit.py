@@ -89,12 +89,7 @@ def walks(kernels: Sequence[Kernel], n: int, loss: str) -> bool:
 
 def approximation_error(kernel: Kernel) -> float:
     """Return how far a kernel is from the one asked for, relative to its mean diagonal; 0 where it is exact."""
-    if hasattr(kernel, "approximation_error_"):
-        return float(kernel.approximation_error_)
-    inner = getattr(kernel, "kernel", None)
-    if isinstance(inner, Kernel):
-        return approximation_error(inner)
-    return max((approximation_error(part) for part in getattr(kernel, "kernels", ())), default=0.0)
+    return max(float(getattr(leaf.kernel, "approximation_error_", 0.0)) for leaf in kernel.leaves())
 
 
 def keep_vectors(model: Any, results: Sequence[Result], design: Any, X: Any) -> None:

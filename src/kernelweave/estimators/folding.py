@@ -23,13 +23,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from kernelweave.data.views import select
 from kernelweave.engines.base import Engine
 from kernelweave.estimators.scoring import Kept
 from kernelweave.kernels import Kernel, Polynomial
-from kernelweave.kernels.base import Array, Counted, Embedding, FeatureMap, Positional, take
+from kernelweave.kernels.abilities import Counted, Embedding, FeatureMap, Positional
+from kernelweave.kernels.base import Array, take
 from kernelweave.kernels.base import width as row_width
-from kernelweave.kernels.compose import On, Scaled
 from kernelweave.kernels.vector.table import as_table
 from kernelweave.operators.expansion.cross import KEPT_ROWS, NEW_ROWS, spans
 from kernelweave.operators.gram.mixture import Family
@@ -94,16 +93,15 @@ class Quadratic:
 
     def __init__(self, kernel: Kernel, share: Share, kept: Any):
         self.number = share.kernel
-        power, self.columns, factor = _peeled(kernel)
-        z, a = self._table(kept[share.places]), factor * share.coef
-        g, c = float(cast(Polynomial, power).rate(z.shape[1])), float(cast(Polynomial, power).coef0)
+        self.leaf = next(kernel.leaves())
+        power = cast(Polynomial, self.leaf.kernel)
+        z, a = self._table(kept[share.places]), self.leaf.factor * share.coef
+        g, c = float(power.rate(z.shape[1])), float(power.coef0)
         self.M = [np.ascontiguousarray(g * g * (z.T * line) @ z) for line in a.T]
         self.v, self.s = 2.0 * g * c * (z.T @ a), c * c * a.sum(axis=0)
 
     def _table(self, X: Any) -> Array:
-        for columns in self.columns:
-            X = select(X, columns)
-        rows = as_table(X)
+        rows = as_table(self.leaf.select(X))
         return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), np.float64)
 
     def add_to(self, target: Target, X: Any, engine: Engine) -> None:
@@ -238,8 +236,8 @@ def _folded(kernel: Kernel, share: Share, kept: Any) -> Part | None:
     if isinstance(kernel, Positional | FeatureMap | Counted):
         vector = Kept().of([kernel], np.ones((outputs, 1)), kept[share.places], np.ascontiguousarray(share.coef.T))
         return None if vector is None else Vectors(share.kernel, vector)
-    power, _, _ = _peeled(kernel)
-    square = isinstance(power, Polynomial) and power.degree == 2
+    leaf = next(kernel.leaves())
+    square = leaf.direct and isinstance(leaf.kernel, Polynomial) and leaf.kernel.degree == 2
     if not square and not isinstance(kernel, Embedding):
         return None
     size = row_width(kernel.prepare(kept[share.places[:1]]))
@@ -253,18 +251,6 @@ def _folded(kernel: Kernel, share: Share, kept: Any) -> Part | None:
     if best is None or costs[best] > columns * (size + CURVE):
         return None
     return best(kernel, share, kept)
-
-
-def _peeled(kernel: Kernel) -> tuple[Kernel, list[Any], float]:
-    """Return the kernel inside selections and factors, the selections (outermost first) and the product of factors."""
-    columns, factor = [], 1.0
-    while isinstance(kernel, On | Scaled):
-        if isinstance(kernel, On):
-            columns.append(kernel.columns)
-        else:
-            factor *= kernel.factor
-        kernel = kernel.kernel
-    return kernel, columns, factor
 
 
 def _width(kernel: Kernel, row: Any) -> int | None:

@@ -5,7 +5,7 @@ Words that the training rows lack match nothing: new rows over words are spelled
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -15,9 +15,8 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from kernelweave.data import Alphabet, Sequences, Views
 from kernelweave.data.views import Strings
-from kernelweave.kernels import Kernel, On, parse
-from kernelweave.kernels.base import Wrapper
-from kernelweave.kernels.compose import Combination
+from kernelweave.kernels import Kernel, Precomputed, parse
+from kernelweave.kernels.reference import takes_gram
 
 Array = np.ndarray
 ROWS_AT_ONCE = 4096
@@ -33,6 +32,12 @@ def as_kernel(kernel: Any, default: Kernel) -> Kernel:
     if not isinstance(kernel, Kernel):
         raise TypeError(f"kernel must be a Kernel or a text such as 'rbf', not {type(kernel).__name__}.")
     return kernel
+
+
+def is_pairwise(kernels: Sequence[Any]) -> bool:
+    """Tell whether X is a Gram matrix for the kernels that a user gave, so that folds cut its columns, too."""
+    known = [Precomputed() if isinstance(kernel, str) and kernel == "precomputed" else kernel for kernel in kernels]
+    return all(isinstance(kernel, Kernel) for kernel in known) and takes_gram(known)
 
 
 def training_rows(estimator: Any, X: Any, kernels: Iterable[Kernel]) -> Any:
@@ -165,14 +170,9 @@ def _is_tokens(X: Any) -> bool:
 
 def _by_name(kernel: Kernel) -> bool:
     """Tell whether some part of the kernel looks at a view by its name."""
-    if isinstance(kernel, Combination):
-        return any(_by_name(part) for part in kernel.kernels)
-    if isinstance(kernel, On):
-        columns = kernel.columns
-        return isinstance(columns, str) or (
-            isinstance(columns, list | tuple) and any(isinstance(c, str) for c in columns)
-        )
-    return isinstance(kernel, Wrapper) and _by_name(kernel.kernel)
+    firsts = [leaf.view[0] for leaf in kernel.leaves() if leaf.view]
+    listed = [columns if isinstance(columns, list | tuple) else [columns] for columns in firsts]
+    return any(isinstance(column, str) for columns in listed for column in columns)
 
 
 def _alphabets(X: Strings | Views) -> dict[str, Any]:

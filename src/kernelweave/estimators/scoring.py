@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from kernelweave.kernels import Kernel
-from kernelweave.kernels.base import Counted, FeatureMap, Positional
+from kernelweave.kernels.abilities import Counted, FeatureMap, Positional
 from kernelweave.operators.expansion.normal import NormalVector, explicit
 from kernelweave.operators.kmers.prefixes import spread
 

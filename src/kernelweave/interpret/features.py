@@ -7,10 +7,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from kernelweave.data import select
 from kernelweave.interpret.parts import last_step, output
-from kernelweave.kernels.base import Array, Counted, FeatureMap, Kernel
-from kernelweave.kernels.compose import On
+from kernelweave.kernels.abilities import Counted, FeatureMap
+from kernelweave.kernels.base import Array, Kernel
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,4 @@ def _names(core: Any, k: int, columns: Array) -> list[Any]:
 
 def _alphabet(kernel: Kernel, rows: Any) -> Any:
     """Return the alphabet of the rows that a kernel looks at."""
-    while hasattr(kernel, "kernel"):
-        rows = select(rows, kernel.columns) if isinstance(kernel, On) else rows
-        kernel = kernel.kernel
-    return getattr(rows, "alphabet", "dna")
+    return getattr(next(kernel.leaves()).select(rows), "alphabet", "dna")

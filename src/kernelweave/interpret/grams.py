@@ -11,15 +11,16 @@ so that the string u adds  beta_m w_u phi_u(x).  On lattices phi_u is an expecte
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
-from kernelweave.data import select
 from kernelweave.interpret.parts import lacking, last_step, output, weighted_kernels
-from kernelweave.kernels.base import Array, Counted, Kernel, Positional
-from kernelweave.kernels.compose import Cosine, On, Scaled, Sum
+from kernelweave.kernels.abilities import Counted, Positional
+from kernelweave.kernels.base import Array
+from kernelweave.operators.expansion.terms import Term, terms
 
 RANKINGS = ("spread", "weight")
 
@@ -43,17 +44,6 @@ class NGramWeight:
 
     def __str__(self) -> str:
         return f"{self.weight:+.4f}  {self.rows:>6}  {self.ngram}"
-
-
-@dataclass(frozen=True)
-class _Part:
-    """A counting kernel inside a model; row r has the features  scale_r phi(x_r)  and the kernel enters with factor."""
-
-    kernel: Any
-    rows: Any
-    scale: Array
-    factor: float
-    name: str
 
 
 def top_ngrams(
@@ -93,7 +83,7 @@ def top_ngrams(
     core = last_step(model)
     place, sign = output(core, target)
     alpha = sign * core.dual_coef_[place]
-    parts = [] if not len(alpha) else list(counted_parts(core, target))
+    parts = [] if not len(alpha) else list(counted_parts(core, target, alpha))
     if hasattr(core, "coef_"):
         raise ValueError(lacking(core))
     if not parts:
@@ -101,54 +91,64 @@ def top_ngrams(
             f"This {type(core).__name__} gives no weight to n-grams wherever they stand; expected a model with support "
             "rows and a kernel such as NGram or Spectrum."
         )
-    found = [candidate for part in parts for candidate in _candidates(part, alpha, n, length, by)]
+    by_leaf = [list(some) for _, some in groupby(parts, key=lambda part: id(part.leaf))]
+    found = [candidate for some in by_leaf for candidate in _candidates(some, n, length, by)]
     found.sort(key=lambda candidate: (-candidate[0], candidate[1].ngram))
     return [gram for _, gram in found[:n]]
 
 
-def counted_parts(core: Any, target: Any = None) -> Iterator[_Part]:
-    """Iterate over the kernels with a weight, inside those of a fitted model, that count strings."""
-    ones = np.ones(len(core.support_))
+def counted_parts(core: Any, target: Any = None, alpha: Array | None = None) -> Iterator[Term]:
+    """Iterate over the kernels with a weight, inside those of a fitted model, that count strings.
+
+    With coefficients `alpha` of the support rows a centred kernel comes a second time, with the rows it is centred on.
+    """
     for kernel, weight in weighted_kernels(core, target):
         if weight > 0:
-            yield from _inside(kernel, core.reference_, ones, weight, "")
+            for term in terms(kernel, core.reference_, alpha):
+                if isinstance(term.kernel, Counted) and not isinstance(term.kernel, Positional):
+                    yield replace(term, factor=term.factor * weight)
 
 
-def _inside(kernel: Kernel, rows: Any, scale: Array, factor: float, view: str) -> Iterator[_Part]:
-    if isinstance(kernel, On):
-        yield from _inside(kernel.kernel, select(rows, kernel.columns), scale, factor, f".on({kernel.columns!r})")
-    elif isinstance(kernel, Scaled):
-        yield from _inside(kernel.kernel, rows, scale, factor * kernel.factor, view)
-    elif isinstance(kernel, Sum):
-        for part in kernel.kernels:
-            yield from _inside(part, rows, scale, factor, view)
-    elif isinstance(kernel, Cosine):
-        norms = np.sqrt(kernel.kernel.diag(rows))
-        units = np.divide(scale, norms, out=np.zeros_like(norms), where=norms > 0)
-        yield from _inside(kernel.kernel, rows, units, factor, view)
-    elif isinstance(kernel, Counted) and not isinstance(kernel, Positional):
-        yield _Part(kernel, rows, scale, factor, f"{kernel!r}{view}")
-
-
-def _candidates(part: _Part, alpha: Array, n: int, length: int | None, by: str) -> Iterator[tuple[float, NGramWeight]]:
+def _candidates(part: list[Term], n: int, length: int | None, by: str) -> Iterator[tuple[float, NGramWeight]]:
     """Iterate over the n best n-grams of one kernel with their rank."""
-    counts = part.kernel.counts(part.rows).times(part.scale)
-    index = counts.index
+    first, kernel = part[0], part[0].kernel
+    counts = _unit_counts(first)
+    index, rows = counts.index, len(counts)
     if not len(index.codes):
         return
     firsts, having = index.starts[:-1], np.diff(index.starts)
-    sums, squares, w = (
-        np.add.reduceat(values, firsts) for values in (index.values, index.values**2, alpha[index.rows] * index.values)
-    )
-    means = sums / len(alpha)
-    weight = part.factor * w * sums / having
-    spread = np.abs(part.factor * w) * np.sqrt(np.maximum(squares / len(alpha) - means**2, 0.0))
+    sums, squares = (np.add.reduceat(values, firsts) for values in (index.values, index.values**2))
+    w = first.factor * _learned(part, counts)
+    means = sums / rows
+    weight = w * sums / having
+    spread = np.abs(w) * np.sqrt(np.maximum(squares / rows - means**2, 0.0))
     rank = spread if by == "spread" else np.abs(weight)
     kept = np.flatnonzero(rank > 0)
     if length is not None:
-        letters = part.kernel.spelled(index.codes[kept], counts.alphabet)
+        letters = kernel.spelled(index.codes[kept], counts.alphabet)
         kept = kept[(letters >= 0).sum(axis=1) == length]
     if len(kept) > n:
         kept = kept[np.argpartition(-rank[kept], n - 1)[:n]]
-    for q, name in zip(kept, part.kernel.names(index.codes[kept], counts.alphabet)):
-        yield float(rank[q]), NGramWeight(name, float(weight[q]), int(having[q]), part.name)
+    for q, name in zip(kept, kernel.names(index.codes[kept], counts.alphabet)):
+        yield float(rank[q]), NGramWeight(name, float(weight[q]), int(having[q]), first.leaf.name)
+
+
+def _learned(part: list[Term], counts: Any) -> Array:
+    """Return w of the strings that the support rows have: coefficients times counts, over all terms of one kernel."""
+    index = counts.index
+    w = np.add.reduceat(np.asarray(part[0].coef)[index.rows] * index.values, index.starts[:-1])
+    for term in part[1:]:
+        others = _unit_counts(term)
+        place = others.places(index.codes)
+        known = np.flatnonzero(place >= 0)
+        coef = np.repeat(np.asarray(term.coef), np.diff(others.bounds))
+        w += np.bincount(place[known], weights=(coef * others.values)[known], minlength=len(w))
+    return w
+
+
+def _unit_counts(term: Term) -> Any:
+    """Return the counted strings of the rows of a term, divided by the norms of the rows."""
+    counts = term.kernel.counts(term.rows)
+    if term.norms is None:
+        return counts
+    return counts.times(np.divide(1.0, term.norms, out=np.zeros_like(term.norms), where=term.norms > 0))

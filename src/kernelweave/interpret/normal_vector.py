@@ -24,7 +24,6 @@ import numpy as np
 from kernelweave._numba import jit
 from kernelweave.data import Alphabet
 from kernelweave.interpret.parts import (
-    Part,
     check_one_place,
     lacking,
     last_step,
@@ -33,7 +32,9 @@ from kernelweave.interpret.parts import (
     positional_parts,
     weighted_kernels,
 )
-from kernelweave.kernels.base import Array, Positional
+from kernelweave.kernels.abilities import Positional
+from kernelweave.kernels.base import Array
+from kernelweave.operators.expansion.terms import Term
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def normal_vector(model: Any, target: Any = None) -> NormalVector:
     return _gathered(parts)
 
 
-def _gathered(parts: list[Part]) -> NormalVector:
+def _gathered(parts: list[Term]) -> NormalVector:
     """Put kernels that share rows and coefficients together."""
     prepared = letters_of(parts)
     check_one_place(prepared)

@@ -7,29 +7,18 @@ with the rows, the coefficients and the factor with which it enters the decision
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from kernelweave.data import select
-from kernelweave.kernels.base import Array, Kernel, Positional
-from kernelweave.kernels.centred import Centred
-from kernelweave.kernels.compose import Cosine, On, Scaled, Sum
+from kernelweave.kernels.abilities import Positional
+from kernelweave.kernels.base import Array, Kernel
+from kernelweave.operators.expansion.terms import Term, terms, usual_norm
 
 EVEN = 1e-12
 """Relative spread of the norms of rows below which they are the same number."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """A positional kernel inside a model: its share of the score is ``factor sum_r coef_r kernel(x, rows_r)``."""
-
-    kernel: Any
-    rows: Any
-    coef: Array | None
-    factor: float
 
 
 def last_step(model: Any) -> Any:
@@ -70,45 +59,33 @@ def output(core: Any, target: Any) -> tuple[int, float]:
     return (0, 1.0 if place else -1.0) if outputs == 1 else (place, 1.0)
 
 
-def positional_parts(kernel: Kernel, rows: Any, coef: Array | None = None, factor: float = 1.0) -> Iterator[Part]:
+def positional_parts(kernel: Kernel, rows: Any, coef: Array | None = None) -> Iterator[Term]:
     """Iterate over the positional kernels inside a kernel; what else it holds is left out.
 
     Without coefficients each of them comes once, for its cells.
     """
-    if isinstance(kernel, Positional):
-        yield Part(kernel, rows, coef, factor)
-    elif isinstance(kernel, Scaled):
-        yield from positional_parts(kernel.kernel, rows, coef, factor * kernel.factor)
-    elif isinstance(kernel, On):
-        yield from positional_parts(kernel.kernel, select(rows, kernel.columns), coef, factor)
-    elif isinstance(kernel, Sum):
-        for part in kernel.kernels:
-            yield from positional_parts(part, rows, coef, factor)
-    elif isinstance(kernel, Cosine):
-        yield from _of_unit_rows(kernel, rows, coef, factor)
-    elif isinstance(kernel, Centred):
-        yield from positional_parts(kernel.kernel, rows, coef, factor)
-        if coef is not None:
-            yield from positional_parts(kernel.kernel, kernel.reference, -coef.sum() * kernel.share, factor)
+    for term in terms(kernel, rows, coef):
+        if isinstance(term.kernel, Positional):
+            plain = _without_norms(term)
+            if plain is not None:
+                yield plain
 
 
-def _of_unit_rows(kernel: Cosine, rows: Any, coef: Array | None, factor: float) -> Iterator[Part]:
+def _without_norms(term: Term) -> Term | None:
     """Divide by the norms: those of the support rows, and of a new row as if it had their (root mean square) norm.
 
     Rows without masked letters have one norm where nothing shifts; then this is exact.
     """
-    inside = list(positional_parts(kernel.kernel, rows, coef, factor))
-    if not inside:
-        return
-    norms = np.sqrt(kernel.kernel.diag(rows))
-    usual = float(np.sqrt(np.mean(norms**2)))
+    norms = term.norms
+    if norms is None:
+        return term
+    usual = usual_norm(norms)
     if usual == 0:
-        return
+        return None
     even = bool(np.all(np.abs(norms - usual) <= EVEN * usual))
     scale = np.divide(usual, norms, out=np.zeros_like(norms), where=norms > 0)
-    for part in inside:
-        scaled = part.coef if even or part.coef is None else part.coef * scale
-        yield replace(part, coef=scaled, factor=part.factor / usual**2)
+    coef = term.coef if even or term.coef is None else term.coef * scale
+    return replace(term, coef=coef, factor=term.factor / usual**2, norms=None)
 
 
 def lacking(core: Any) -> str:
@@ -123,7 +100,7 @@ def lacking(core: Any) -> str:
     )
 
 
-def letters_of(parts: list[Part]) -> list[Any]:
+def letters_of(parts: list[Term]) -> list[Any]:
     """Return the prepared rows of each part (codes, alphabet), made once for rows that several look at."""
     made: dict[int, Any] = {}
     for part in parts:

@@ -16,7 +16,6 @@ import numpy as np
 
 from kernelweave.interpret.normal_vector import Array, Nodes, NormalVector, normal_vector
 from kernelweave.interpret.parts import (
-    Part,
     check_one_place,
     lacking,
     last_step,
@@ -24,6 +23,7 @@ from kernelweave.interpret.parts import (
     positional_parts,
     weighted_kernels,
 )
+from kernelweave.operators.expansion.terms import Term
 
 RANKINGS = ("spread", "weight")
 
@@ -217,7 +217,7 @@ def _learned(model: Any, target: Any) -> tuple[list[tuple[Array, Array]], float]
     core = last_step(model)
     if not len(core.support_):
         raise ValueError(lacking(core))
-    parts: list[tuple[Part, float]] = []
+    parts: list[tuple[Term, float]] = []
     rest = 0.0
     for kernel, weight in weighted_kernels(core, target):
         inside = [(part, weight * part.factor) for part in positional_parts(kernel, core.reference_)]

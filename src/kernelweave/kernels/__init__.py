@@ -1,9 +1,10 @@
 """Kernels: descriptions of similarities with scikit-learn parameters and no data, one file per family."""
 
+from kernelweave.kernels.abilities import Elementwise, Embedding, FeatureMap
 from kernelweave.kernels.approximate.cholesky import IncompleteCholesky
 from kernelweave.kernels.approximate.fourier import Fourier
 from kernelweave.kernels.approximate.nystrom import Nystrom
-from kernelweave.kernels.base import Elementwise, Embedding, FeatureMap, Kernel
+from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.compose import Cosine, On, Product, Scaled, Sum, per_feature
 from kernelweave.kernels.given.identity import Identity
 from kernelweave.kernels.given.precomputed import Precomputed

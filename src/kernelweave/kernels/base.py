@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from functools import cache
+from collections.abc import Iterator, Sequence
+from functools import cache, reduce
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 if TYPE_CHECKING:
     from kernelweave.kernels.compose import On, Product, Scaled, Sum
+    from kernelweave.kernels.tree import Leaf
 
 Array = np.ndarray
 
@@ -122,6 +124,23 @@ class Kernel(Parameters, ABC):
     def diagonal(self, A: Any) -> Array:
         """Return the kernel of each row of a prepared input with itself, (n,) float64."""
 
+    def children(self) -> tuple[Kernel, ...]:
+        """Return the kernels this one is made of; none for an innermost kernel."""
+        return ()
+
+    def leaves(self) -> Iterator[Leaf]:
+        """Iterate over the innermost kernels, each with its factor, its view and the path that leads to it.
+
+        Examples
+        --------
+        >>> from kernelweave.kernels import Linear, Spectrum
+        >>> [(leaf.kernel, leaf.factor, leaf.view) for leaf in (2.0 * Linear().on("a") + Spectrum(3)).leaves()]
+        [(Linear(), 2.0, ('a',)), (Spectrum(3), 1.0, ())]
+        """
+        from kernelweave.kernels.tree import leaves
+
+        return leaves(self)
+
     def fitted(self, X: Any, sample_weight: Array | None = None) -> Kernel:
         """Return the kernel with every parameter that is learned from training data filled in."""
         return self
@@ -182,111 +201,52 @@ class Wrapper(Kernel):
         """Whether the kernel inside is."""
         return self.kernel.definite
 
-
-class _Ability(type(Protocol)):  # type: ignore[misc]
-    """Asks wrappers and sums for the abilities of the kernels inside them: the class alone cannot tell."""
-
-    def __instancecheck__(cls, kernel: Any) -> bool:
-        if not super().__instancecheck__(kernel):
-            return False
-        if isinstance(kernel, Wrapper):
-            return isinstance(kernel.kernel, cls)
-        return all(isinstance(part, cls) for part in getattr(kernel, "kernels", ()))
+    def children(self) -> tuple[Kernel, ...]:
+        """Return the kernel inside."""
+        return (self.kernel,)
 
 
-@runtime_checkable
-class Elementwise(Protocol, metaclass=_Ability):
-    """Ability: the kernel is a function of one number per pair, which other kernels may share.
+class Combination(Kernel):
+    """Several kernels on the same rows, put together entry by entry."""
 
-    Ten Gaussian widths have the same `base` (squared distances) and differ in `finish` only.
-    """
+    kernels: Sequence[Kernel]
+    ufunc: np.ufunc
 
-    def base(self) -> Kernel:
-        """Return the description of the shared number; equal descriptions mean equal numbers."""
+    @property
+    def definite(self) -> bool:
+        """Whether all parts are."""
+        return all(kernel.definite for kernel in self.kernels)
 
-    def finish(self, values: Array) -> Array:
-        """Turn base values into kernel values, in place."""
+    def children(self) -> tuple[Kernel, ...]:
+        """Return the parts."""
+        return tuple(self.kernels)
 
+    def check(self) -> None:
+        """Raise if there is no part or one is no kernel."""
+        if len(self.kernels) == 0:
+            raise ValueError(f"{type(self).__name__} needs at least one kernel, but got none.")
+        for kernel in self.kernels:
+            if not isinstance(kernel, Kernel):
+                raise TypeError(f"{type(self).__name__} is made of kernels, but got {kernel!r}.")
 
-@runtime_checkable
-class FeatureMap(Protocol, metaclass=_Ability):
-    """Ability: explicit sparse features whose inner product is the kernel, each of which can be decoded."""
+    def fitted(self, X: Any, sample_weight: Array | None = None) -> Kernel:
+        """Return the combination of the fitted parts."""
+        self.check()
+        return type(self)([kernel.fitted(X, sample_weight) for kernel in self.kernels])  # type: ignore[call-arg]
 
-    def features(self, X: Any) -> Any:
-        """Return the features of the rows of X, CSR (n, number of features)."""
+    def prepare(self, X: Any) -> Any:
+        """Return what each part needs."""
+        self.check()
+        return tuple(kernel.prepare(X) for kernel in self.kernels)
 
-    def names(self, columns: Array, alphabet: Any = "dna") -> list[Any]:
-        """Decode feature columns: what each one counts, for example (k-mer, position).
+    def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
+        """Return the combined values."""
+        blocks = (kernel.block(a, b, dtype) for kernel, a, b in zip(self.kernels, A, B))
+        return reduce(lambda total, part: self.ufunc(total, part, out=total), blocks)
 
-        Columns have fixed numbers that hold no letters: `alphabet` (or its name) says how to spell them.
-        """
-
-
-@runtime_checkable
-class Embedding(Protocol, metaclass=_Ability):
-    """Ability: few explicit features, the same columns for all rows, whose inner product is the kernel.
-
-    Unlike those of a `FeatureMap` they have no names, and most of them are not zero.
-    """
-
-    def embedding(self, X: Any, dtype: type = np.float64) -> Any:
-        """Return the features of the rows of X, (n, columns): an array, or CSR where the features are a sparse table.
-
-        The result may share memory with X: never write to it.
-        """
-
-
-@runtime_checkable
-class Stationary(Protocol, metaclass=_Ability):
-    """Ability: ``K(x, y) = E cos(w'(x - y))`` over a distribution of frequencies w that can be drawn from."""
-
-    def frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
-        """Return frequencies, (n_features, size)."""
-
-
-@runtime_checkable
-class Counted(Protocol, metaclass=_Ability):
-    """Ability: each feature is a string, and codes name them however many there could be.
-
-    Where `features` must refuse (more columns than can be numbered), the codes of `counts` take several words.
-    """
-
-    def counts(self, X: Any) -> Any:
-        """Return the features of the rows of X: codes (total, words), values (total,), bounds (n + 1,).
-
-        Codes are sorted and come once a row.
-        """
-
-    def spelled(self, codes: Array, alphabet: Any) -> Array:
-        """Return the letters of the strings that codes name, (m, longest) int32, -1 behind the end."""
-
-
-@runtime_checkable
-class Positional(Protocol, metaclass=_Ability):
-    """Ability: the kernel counts k-mers that two rows of one length share at (nearly) the same place.
-
-        K(x, y) = sum_k sum_{|i - j| <= S} m_|i-j| sqrt(c_ik c_jk) [x_i .. x_{i+k-1} = y_j .. y_{j+k-1}]
-
-    c are the `cells`, m the `shift_weights` (m_0 = 1, S = len(m) - 1).  Its prepared rows have `codes` (n, length)
-    and `alphabet`.  Operators hold such a kernel as weights on tries, one for each position.
-    """
-
-    def cells(self, length: int) -> Array:
-        """Return c, (length, degree): the weight of a k-mer of length k (column k - 1) that starts at position i.
-
-        Zero where the k-mer would leave the row.
-        """
-
-    def shift_weights(self) -> Array:
-        """Return m, (S + 1,)."""
-
-
-@runtime_checkable
-class Reweighted(Protocol, metaclass=_Ability):
-    """Ability of a `Positional` kernel: it can compare rows under other weights of the lengths."""
-
-    def reweighted(self, weights: Array) -> Kernel:
-        """Return the kernel with these weights of the lengths, the same at every position."""
+    def diagonal(self, A: Any) -> Array:
+        """Return the combined diagonal."""
+        return self.ufunc.reduce([kernel.diagonal(a) for kernel, a in zip(self.kernels, A)])
 
 
 def take(prepared: Any, rows: Any) -> Any:

@@ -28,6 +28,10 @@ class Centred(Kernel):
     def __init__(self, kernel: Kernel, reference: Any, share: Array, grand: float):
         self.kernel, self.reference, self.share, self.grand = kernel, reference, share, grand
 
+    def children(self) -> tuple[Kernel, ...]:
+        """Return the kernel that is centred."""
+        return (self.kernel,)
+
     def prepare(self, X: Any) -> Any:
         """Return the inner kernel's rows and the mean kernel value of each with the reference."""
         rows, reference = self.kernel.prepare(X), self.kernel.prepare(self.reference)

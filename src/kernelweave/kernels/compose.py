@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import reduce
 from typing import Any, cast
 
 import numpy as np
 
 from kernelweave.data.views import select
-from kernelweave.kernels.base import (
-    Array,
-    Counted,
-    Elementwise,
-    Embedding,
-    FeatureMap,
-    Kernel,
-    Positional,
-    Reweighted,
-    Wrapper,
-)
+from kernelweave.kernels.abilities import Counted, Elementwise, Embedding, FeatureMap, Positional, Reweighted
+from kernelweave.kernels.base import Array, Combination, Kernel, Wrapper
 from kernelweave.kernels.checks import check_kernel, check_positive
 from kernelweave.kernels.parts import beside, by_rows, unit
 from kernelweave.kernels.strings.columns import interleave, unit_rows
@@ -258,44 +248,6 @@ class Cosine(Passing):
         check_kernel(self, self.kernel)
         inner = cast(Embedding, self.kernel)
         return by_rows(X, lambda part: unit(inner.embedding(part)), dtype)
-
-
-class Combination(Kernel):
-    """Several kernels on the same rows, put together entry by entry."""
-
-    kernels: Sequence[Kernel]
-    ufunc: np.ufunc
-
-    @property
-    def definite(self) -> bool:
-        """Whether all parts are."""
-        return all(kernel.definite for kernel in self.kernels)
-
-    def check(self) -> None:
-        """Raise if there is no part or one is no kernel."""
-        if len(self.kernels) == 0:
-            raise ValueError(f"{type(self).__name__} needs at least one kernel, but got none.")
-        for kernel in self.kernels:
-            check_kernel(self, kernel)
-
-    def fitted(self, X: Any, sample_weight: Array | None = None) -> Kernel:
-        """Return the combination of the fitted parts."""
-        self.check()
-        return type(self)([kernel.fitted(X, sample_weight) for kernel in self.kernels])  # type: ignore[call-arg]
-
-    def prepare(self, X: Any) -> Any:
-        """Return what each part needs."""
-        self.check()
-        return tuple(kernel.prepare(X) for kernel in self.kernels)
-
-    def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
-        """Return the combined values."""
-        blocks = (kernel.block(a, b, dtype) for kernel, a, b in zip(self.kernels, A, B))
-        return reduce(lambda total, part: self.ufunc(total, part, out=total), blocks)
-
-    def diagonal(self, A: Any) -> Array:
-        """Return the combined diagonal."""
-        return self.ufunc.reduce([kernel.diagonal(a) for kernel, a in zip(self.kernels, A)])
 
 
 class Sum(Combination):

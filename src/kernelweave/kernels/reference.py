@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kernelweave.data.strings.sequences import row_numbers
 from kernelweave.data.views import Views
-from kernelweave.kernels.base import Array, Kernel, Wrapper
-from kernelweave.kernels.compose import Combination, On
+from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.given.identity import Identity
 from kernelweave.kernels.given.precomputed import Precomputed
+from kernelweave.kernels.tree import Leaf, all_leaves
 
 
 def reference(kernels: Kernel | Iterable[Kernel], X: Any, rows: Any) -> Any:
@@ -30,14 +30,13 @@ def reference(kernels: Kernel | Iterable[Kernel], X: Any, rows: Any) -> Any:
     >>> reference(Precomputed(), np.eye(3), [0, 2])
     array([0, 2])
     """
-    each = [kernels] if isinstance(kernels, Kernel) else list(kernels)
-    leaves = [leaf for kernel in each for leaf in _leaves(kernel, ())]
+    leaves = all_leaves(kernels)
     X = Views(X) if isinstance(X, Mapping) else X
     index = row_numbers(rows, X.shape[0] if hasattr(X, "shape") else len(X))
-    given = [path for path, leaf in leaves if isinstance(leaf, Precomputed)]
+    given = [_places(leaf) for leaf in leaves if isinstance(leaf.kernel, Precomputed)]
     if not given:
         return _take_rows(X, index)
-    computed = {path for path, leaf in leaves if not isinstance(leaf, Precomputed | Identity)}
+    computed = {_places(leaf) for leaf in leaves if not isinstance(leaf.kernel, Precomputed | Identity)}
     if isinstance(X, Views):
         return _views(X, index, {_view_name(path) for path in given}, computed)
     if any(given):
@@ -49,17 +48,22 @@ def reference(kernels: Kernel | Iterable[Kernel], X: Any, rows: Any) -> Any:
     return index
 
 
-def _leaves(kernel: Kernel, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Kernel]]:
-    """Iterate over the innermost kernels, each with the selections around it, outermost first."""
-    if isinstance(kernel, Combination):
-        for part in kernel.kernels:
-            yield from _leaves(part, path)
-    elif isinstance(kernel, Wrapper):
-        columns = kernel.columns if isinstance(kernel, On) else None
-        name = tuple(columns) if isinstance(columns, list) else columns
-        yield from _leaves(kernel.kernel, path if columns is None else (*path, _hashable(name)))
-    else:
-        yield path, kernel
+def takes_gram(kernels: Kernel | Iterable[Kernel]) -> bool:
+    """Tell whether X is a precomputed Gram matrix, whose columns are cut like its rows.
+
+    Examples
+    --------
+    >>> takes_gram(2.0 * Precomputed()), takes_gram(Precomputed().on("given"))
+    (True, False)
+    """
+    leaves = all_leaves(kernels)
+    given = [leaf for leaf in leaves if isinstance(leaf.kernel, Precomputed) and not leaf.view]
+    return bool(given) and all(isinstance(leaf.kernel, Precomputed | Identity) for leaf in leaves)
+
+
+def _places(leaf: Leaf) -> tuple[Any, ...]:
+    """Return the selections around an innermost kernel, outermost first, in a form that can be compared."""
+    return tuple(_hashable(tuple(columns) if isinstance(columns, list) else columns) for columns in leaf.view)
 
 
 def _hashable(columns: Any) -> Any:

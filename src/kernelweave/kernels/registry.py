@@ -24,6 +24,7 @@ from kernelweave.kernels.strings.mismatch import Mismatch
 from kernelweave.kernels.strings.ngram import NGram
 from kernelweave.kernels.strings.rational.kernel import Rational
 from kernelweave.kernels.strings.spectrum import Spectrum
+from kernelweave.kernels.tree import made_of_kernels
 from kernelweave.kernels.vector.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
 
 KERNELS: dict[str, type[Kernel]] = {
@@ -206,8 +207,7 @@ def _read_kernel(name: Any, parameters: Any, depth: int) -> Kernel:
     if not isinstance(parameters, dict) or not set(parameters) <= set(cls._names()):
         raise ValueError(f"{name} has {_listed(cls._names())}, but its description has {_short(parameters)}.")
     params = {key: _read(value, depth - 1) for key, value in parameters.items()}
-    parts = [params["kernel"]] if "kernel" in params else params.get("kernels", [])
-    if not isinstance(parts, list | tuple) or not all(isinstance(part, Kernel) for part in parts):
+    if not made_of_kernels(params):
         raise ValueError(f"{name} is made of kernels, but its description has {_short(parameters)}.")
     try:
         return cls(**params)

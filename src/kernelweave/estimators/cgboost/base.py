@@ -33,11 +33,11 @@ from kernelweave.estimators.cgboost.course import (
 )
 from kernelweave.estimators.cgboost.holdout import USUAL_FRACTION, Held, cut, draw, matrices
 from kernelweave.estimators.folding import Folded, folded
-from kernelweave.estimators.inputs import new_rows, positive, training_rows
+from kernelweave.estimators.inputs import is_pairwise, new_rows, positive, training_rows
 from kernelweave.estimators.mkl.base import MKLEstimator
 from kernelweave.estimators.normalize import normalized
 from kernelweave.estimators.one.base import INTERCEPTS, Certificate, KernelEstimator, join_traces, make_monitor
-from kernelweave.kernels import Kernel, Precomputed, reference
+from kernelweave.kernels import Kernel, reference
 from kernelweave.operators.columns.pool import ColumnPool
 from kernelweave.solvers.boost.generation import generate
 from kernelweave.solvers.boost.problem import PENALTIES, BoostProblem
@@ -246,9 +246,7 @@ class CGBoostEstimator(KernelEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         kernels = self.kernels if isinstance(self.kernels, list | tuple) else ()
-        tags.input_tags.pairwise = len(kernels) > 0 and all(
-            isinstance(kernel, Precomputed) or kernel == "precomputed" for kernel in kernels
-        )
+        tags.input_tags.pairwise = is_pairwise(kernels)
         return tags
 
 

@@ -32,6 +32,7 @@ from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.centred import Centred
 from kernelweave.kernels.positional.windows import Windows
 from kernelweave.kernels.registry import KERNELS
+from kernelweave.kernels.tree import made_of_kernels
 from kernelweave.operators.planner.one import Plan
 from kernelweave.solvers.result import Trace
 
@@ -257,15 +258,14 @@ class Reader:
     def kernel(self, node: Node) -> Kernel:
         """Return a kernel."""
         params = self._each(node["parameters"])
-        parts = [params["kernel"]] if "kernel" in params else params.get("kernels", [])
-        if not all(isinstance(part, Kernel) for part in parts):
+        if not made_of_kernels(params):
             raise TypeError(f"{node['name']} is made of kernels.")
         return PARTS[node["name"]](**params)
 
     def windows(self, node: Node) -> Windows:
         """Return a kernel that waits to be split."""
         params = self._each(node["parameters"])
-        if not isinstance(params["kernel"], Kernel):
+        if not made_of_kernels(params):
             raise TypeError("Windows are made of a kernel.")
         return Windows(**params)
 

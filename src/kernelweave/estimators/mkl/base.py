@@ -21,7 +21,7 @@ from kernelweave.estimators.explicit import (
     walks,
     with_features,
 )
-from kernelweave.estimators.inputs import as_kernel, new_rows, training_rows
+from kernelweave.estimators.inputs import as_kernel, is_pairwise, new_rows, training_rows
 from kernelweave.estimators.normalize import normalized
 from kernelweave.estimators.one.base import (
     KernelEstimator,
@@ -34,6 +34,7 @@ from kernelweave.estimators.scoring import room
 from kernelweave.kernels import RBF, Kernel, Linear, Precomputed, reference
 from kernelweave.kernels.base import count
 from kernelweave.kernels.positional.windows import Windows
+from kernelweave.kernels.tree import all_leaves
 from kernelweave.operators.base import Restrictable
 from kernelweave.operators.expansion.cross_family import CrossFamily
 from kernelweave.operators.features.design.set import DesignSet, bind_design
@@ -238,7 +239,7 @@ class MKLEstimator(KernelEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         kernels = self.kernels if isinstance(self.kernels, Sequence) and not isinstance(self.kernels, str) else ()
-        tags.input_tags.pairwise = len(kernels) > 0 and all(isinstance(kernel, Precomputed) for kernel in kernels)
+        tags.input_tags.pairwise = is_pairwise(kernels)
         return tags
 
 
@@ -266,7 +267,7 @@ def kernel_correlations(
 
 def alike_pair(kernels: Sequence[Kernel], X: Any, weights: Array) -> tuple[int, int] | None:
     """Return the heaviest kernel that has a near copy, with that copy."""
-    if any(isinstance(kernel, Precomputed) for kernel in kernels):
+    if any(isinstance(leaf.kernel, Precomputed) for leaf in all_leaves(kernels)):
         return None
     used = np.flatnonzero(weights > 0)
     used = used[np.argsort(-weights[used], kind="stable")]

@@ -15,10 +15,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from kernelweave.engines import Engine, choose_engine
-from kernelweave.estimators.inputs import as_kernel, new_rows, positive, training_rows
+from kernelweave.estimators.inputs import as_kernel, is_pairwise, new_rows, positive, training_rows
 from kernelweave.estimators.normalize import normalized
 from kernelweave.estimators.scoring import room
-from kernelweave.kernels import RBF, Kernel, Precomputed, reference
+from kernelweave.kernels import RBF, Kernel, reference
 from kernelweave.losses import Loss, make_loss
 from kernelweave.operators import CrossKernel, Operator, bind
 from kernelweave.solvers.loop import Monitor, Progress, Stop, run
@@ -135,7 +135,7 @@ class KernelEstimator(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = isinstance(self.kernel, Precomputed) or self.kernel == "precomputed"
+        tags.input_tags.pairwise = is_pairwise([self.kernel])
         return tags
 
 

@@ -68,6 +68,10 @@ class Approximation(Kernel):
 
     kernel: Kernel
 
+    def children(self) -> tuple[Kernel, ...]:
+        """Return the kernel to stand for."""
+        return (self.kernel,)
+
     @abstractmethod
     def check(self) -> None:
         """Raise if a parameter has no meaning."""

@@ -18,8 +18,9 @@ import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave.data.random import RandomState, generator
+from kernelweave.kernels.abilities import Stationary
 from kernelweave.kernels.approximate.embedding import Approximation, Embedded, counted_rows
-from kernelweave.kernels.base import Array, Kernel, Stationary
+from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.checks import check_count
 from kernelweave.kernels.parts import by_rows, height, rows_at, sliced
 from kernelweave.kernels.vector.table import as_table

@@ -98,6 +98,10 @@ class Counts:
         codes = self.codes[order[firsts[:distinct]]]
         return Index(codes, firsts[: distinct + 1].copy(), rows, self.values[order], place)
 
+    def places(self, known: Array) -> Array:
+        """Return where each code stands among known ones (distinct, words), which rise; -1 for none."""
+        return _find(self.codes, known)
+
     def diagonal(self) -> Array:
         """Return the inner product of each row with itself, (n,)."""
         out = np.empty(len(self))
@@ -108,7 +112,7 @@ class Counts:
         """Return the inner products with the rows of other counts; exactly symmetric where both are the same."""
         check_alphabets(self.alphabet, other.alphabet)
         index, same = other.index, self is other
-        place = index.place if same else _find(self.codes, index.codes)
+        place = index.place if same else self.places(index.codes)
         common = np.diff(index.starts) > COMMON * len(other)
         columns = np.where(common, np.cumsum(common) - 1, -1)
         if len(self) < FEWEST_ROWS or not common.any():

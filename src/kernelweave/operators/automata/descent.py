@@ -26,7 +26,8 @@ from kernelweave.automata.intersect import intersection_pairs
 from kernelweave.automata.minimal.automaton import MinimalStore
 from kernelweave.automata.pack import pack
 from kernelweave.automata.trie import trie
-from kernelweave.kernels.base import Array, Counted
+from kernelweave.kernels.abilities import Counted
+from kernelweave.kernels.base import Array
 from kernelweave.operators.base import Descent, DescentState
 from kernelweave.operators.features.vocabulary import Vocabulary
 

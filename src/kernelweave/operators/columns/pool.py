@@ -14,7 +14,8 @@ from typing import Any, cast
 import numpy as np
 
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.base import Array, Counted, Elementwise, Embedding, FeatureMap, Kernel, Positional, take, width
+from kernelweave.kernels.abilities import Counted, Elementwise, Embedding, FeatureMap, Positional
+from kernelweave.kernels.base import Array, Kernel, take, width
 from kernelweave.operators.columns.sources import Embedded, Explicit, Made, Source, Stored
 from kernelweave.operators.expansion.cross import NEW_ROWS, spans
 from kernelweave.operators.gram.mixture import Family

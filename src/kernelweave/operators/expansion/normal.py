@@ -15,7 +15,8 @@ import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.base import Array, Counted, FeatureMap, Kernel, Positional
+from kernelweave.kernels.abilities import Counted, FeatureMap, Positional
+from kernelweave.kernels.base import Array, Kernel
 from kernelweave.operators.expansion.cross import spans
 from kernelweave.operators.features.vocabulary import FeatureRows, Vocabulary, feature_rows
 from kernelweave.operators.kmers.prefixes import PREFIX_BITS, Spelling, has_masked, pack

@@ -18,7 +18,8 @@ from kernelweave._numba import jit
 from kernelweave._numba.coordinate import box_step
 from kernelweave._numba.rows import row_add, row_dot
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.base import Array, Counted, Kernel
+from kernelweave.kernels.abilities import Counted
+from kernelweave.kernels.base import Array, Kernel
 from kernelweave.operators.base import Descent, DescentState
 from kernelweave.operators.expansion.cross import spans
 from kernelweave.operators.features.vocabulary import FeatureRows, Vocabulary, feature_rows

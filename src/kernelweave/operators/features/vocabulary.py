@@ -14,7 +14,8 @@ import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave._numba.hashing import folded, home
-from kernelweave.kernels.base import Array, Counted, FeatureMap, Kernel
+from kernelweave.kernels.abilities import Counted, FeatureMap
+from kernelweave.kernels.base import Array, Kernel
 
 FIRST_LINES = 1 << 12
 GROWTH = 4

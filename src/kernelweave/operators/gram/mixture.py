@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from kernelweave.kernels.base import Array, Elementwise, Kernel, count
+from kernelweave.kernels.abilities import Elementwise
+from kernelweave.kernels.base import Array, Kernel, count
 
 STRIP = 128
 """Rows of kernel values that are made and used together."""

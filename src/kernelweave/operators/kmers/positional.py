@@ -20,7 +20,8 @@ import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.base import Array, Kernel, Positional, count, take
+from kernelweave.kernels.abilities import Positional
+from kernelweave.kernels.base import Array, Kernel, count, take
 from kernelweave.operators.expansion.cross import spans
 from kernelweave.operators.kmers.descent import PathDescent
 from kernelweave.operators.kmers.neighbours import add_deep, own_sums, pair_sums

@@ -19,7 +19,8 @@ import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.base import Array, Kernel, Positional, Reweighted, take
+from kernelweave.kernels.abilities import Positional, Reweighted
+from kernelweave.kernels.base import Array, Kernel, take
 from kernelweave.operators.expansion.cross import spans
 from kernelweave.operators.kmers.neighbours import add_deep_owned
 from kernelweave.operators.kmers.positional import (

@@ -8,7 +8,8 @@ from typing import Any, cast
 import numpy as np
 
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.base import Counted, FeatureMap, Kernel, Positional, count
+from kernelweave.kernels.abilities import Counted, FeatureMap, Positional
+from kernelweave.kernels.base import Kernel, count
 from kernelweave.operators.features.set import FeatureSet
 from kernelweave.operators.gram.family import SharedSet, StoredSet
 from kernelweave.operators.gram.mixture import Family

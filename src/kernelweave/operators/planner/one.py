@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.base import Counted, FeatureMap, Kernel, Positional, count
+from kernelweave.kernels.abilities import Counted, FeatureMap, Positional
+from kernelweave.kernels.base import Kernel, count
 from kernelweave.operators.base import Operator
 from kernelweave.operators.features.operator import FeatureOperator
 from kernelweave.operators.features.vocabulary import feature_rows

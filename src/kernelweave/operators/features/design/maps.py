@@ -15,7 +15,8 @@ import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.base import Array, Counted, Embedding, FeatureMap, Kernel
+from kernelweave.kernels.abilities import Counted, Embedding, FeatureMap
+from kernelweave.kernels.base import Array, Kernel
 from kernelweave.operators.expansion.cross import spans
 from kernelweave.operators.features.operator import HOT
 from kernelweave.operators.features.vocabulary import FeatureRows, Vocabulary, as_rows, feature_rows
