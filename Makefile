@@ -16,10 +16,10 @@ PEERS := $(BENCH)/.ready
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint types imports format docs bench-env clean
+.PHONY: help setup demo test test-slow test-processors lint types imports format docs bench-env clean
 
 help:  ## list the commands
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
 
 setup: $(DEV)  ## create .venv with the package and the tools of development
 
@@ -32,6 +32,9 @@ test: lint types imports  ## lint, types, import rules and all fast tests
 
 test-slow: $(DEV)  ## the tests that take minutes
 	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 -m slow
+
+test-processors: $(DEV)  ## tests that compare numbers, as other processors would run them (ALL=1: every fast test)
+	@$(ONE_THREAD) $(BIN)/python tests/processors.py $(if $(ALL),--all) $(if $(ONLY),--only $(ONLY)) -- -n $(WORKERS) --maxprocesses 8
 
 lint: $(DEV)  ## ruff: rules and layout
 	@echo "lint"
