@@ -2,11 +2,14 @@
 
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from kernelweave.engines import Engine, Serial, Threads, choose_engine
+from kernelweave import RBF, KernelClassifier, MKLClassifier
+from kernelweave.engines import Engine, Serial, Threads, choose_engine, one_blas_thread
 from kernelweave.engines.local import available_cores
 
 ENGINES = [Serial(), Threads(2), Threads(3)]
@@ -18,8 +21,26 @@ def test_results_come_in_the_order_of_the_parts(engine):
     assert engine.map(lambda part: part * part, range(50)) == [i * i for i in range(50)]
     assert engine.map(str, []) == []
     assert engine.map(str, iter([7])) == ["7"]
-    thing = object()
-    assert engine.put(thing) is thing
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda e: f"{type(e).__name__} {e.workers}")
+def test_results_are_put_in_their_places(engine):
+    out = np.ones((7, 4))
+    engine.map_into(out, lambda part, place: np.add(place, part.start, out=place), [slice(0, 3), slice(5, 7)])
+    assert out[:, 0].tolist() == [1, 1, 1, 1, 1, 6, 6]
+    upper, lower = out[:3, 3:], out[4:, :3]
+    engine.map_into([(upper, lower), upper[:0]], double, [2, 3])
+    assert (upper == 2).all()
+    assert (lower[0] == 2).all()
+    assert (lower[1:] == 12).all()
+    engine.map_into(out, double, [])
+    with pytest.raises(ValueError, match="one target for each part, but got 1 for 2 parts"):
+        engine.map_into([out], double, [1, 2])
+
+
+def double(factor, *places):
+    for place in places:
+        place *= factor
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda e: f"{type(e).__name__} {e.workers}")
@@ -48,12 +69,66 @@ def test_serial_stays_in_the_calling_thread():
 
 @pytest.mark.parametrize("engine", ENGINES[:2], ids=["serial", "threads"])
 def test_blas_has_one_thread_inside_a_part_and_its_own_number_outside(engine):
-    def blas_threads(_=None):
-        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
-
     before = blas_threads()
     assert engine.map(blas_threads, [0, 1]) == [{1}, {1}]
     assert blas_threads() == before
+
+
+def blas_threads(_=None):
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+def test_blas_gets_its_threads_back_when_the_last_of_several_leaves():
+    first_in, second_in, first_out = threading.Event(), threading.Event(), threading.Event()
+    seen = []
+
+    def first():
+        with one_blas_thread():
+            first_in.set()
+            assert second_in.wait(10)
+        first_out.set()
+
+    def second():
+        assert first_in.wait(10)
+        with one_blas_thread():
+            second_in.set()
+            assert first_out.wait(10)
+            seen.append(blas_threads())
+
+    with threadpool_limits(2, user_api="blas"):
+        workers = [threading.Thread(target=work) for work in (first, second)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        assert seen == [{1}]
+        assert blas_threads() == {2}
+
+
+def test_concurrent_fits_leave_the_threads_of_blas_alone():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2100, 3))  # a Gram matrix of several tiles
+    y = np.sign(X[:, 0] + rng.normal(size=len(X)))
+
+    def fit(i):
+        model = KernelClassifier("rbf:1", n_jobs=2) if i % 2 else MKLClassifier(RBF.grid([1.0, 5.0]), n_jobs=1)
+        return model.set_params(max_iter=2).fit(X[: 2100 if i % 2 else 200], y[: 2100 if i % 2 else 200]).intercept_
+
+    with threadpool_limits(2, user_api="blas"), ThreadPoolExecutor(4) as pool:
+        list(pool.map(fit, range(8)))
+        assert blas_threads() == {2}
+
+
+def test_a_forked_child_is_not_bound_by_a_limit_of_its_parent():
+    with threadpool_limits(2, user_api="blas"), one_blas_thread():
+        child = os.fork()
+        if child == 0:
+            inside = blas_threads()
+            with one_blas_thread():
+                pass
+            os._exit(0 if inside == blas_threads() == {2} else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert blas_threads() == {1}
 
 
 def test_a_forked_child_has_a_pool_of_its_own():
@@ -81,3 +156,5 @@ def test_wishes_that_cannot_be():
         choose_engine(None, 0)
     with pytest.raises(ValueError, match=r"engine='gpu' is unknown; use 'serial', 'threads' or an Engine object\."):
         choose_engine("gpu")
+    with pytest.raises(TypeError, match="is not an engine, which has workers, map and map_into"):
+        choose_engine(3.5)

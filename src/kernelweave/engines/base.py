@@ -1,12 +1,22 @@
-"""Where work runs.  An engine maps a function over parts and returns the results in the order of the parts."""
+"""Where work runs.  An engine maps a function over parts; the results come in the order of the parts.
+
+A function that is mapped is pure: it returns what it computed and writes into nobody's memory but the arrays that
+`map_into` hands it.  So it may run in another process or on another machine, where an engine sends it with cloudpickle,
+and gives the same bits as `Serial` does.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
 
 T = TypeVar("T")
 R = TypeVar("R")
+Array = np.ndarray
+Targets = Array | Sequence[Array | tuple[Array, ...]]
+"""Where results go: one array of which each part is an index, or for each part the array or arrays that it fills."""
 
 
 @runtime_checkable
@@ -18,5 +28,29 @@ class Engine(Protocol):
     def map(self, fn: Callable[[T], R], parts: Iterable[T]) -> list[R]:
         """Return ``[fn(part) for part in parts]``, however the work is spread."""
 
-    def put(self, obj: Any) -> Any:
-        """Return a handle to an object that every later part will need."""
+    def map_into(self, out: Targets, fn: Callable[..., None], parts: Sequence[Any]) -> None:
+        """Call ``fn(part, *targets)`` for every part; what it writes into the targets ends in `out`.
+
+        Parameters
+        ----------
+        out : an array, whose target for a part is ``out[part]``, a slice of it; or a list with the target of each part,
+            an array or a tuple of arrays.  Targets do not overlap.  They hold what they held before, so that fn may
+            add to them
+        fn : writes into its targets; a local engine hands it views of `out`, a remote one copies, which it sends back
+        parts : what fn is called with
+        """
+
+
+def targets_of(out: Targets, parts: Sequence[Any]) -> list[tuple[Array, ...]]:
+    """Return the arrays that each part fills, as views.
+
+    Examples
+    --------
+    >>> targets_of(np.arange(3), [slice(0, 2), slice(2, 3)])
+    [(array([0, 1]),), (array([2]),)]
+    """
+    if isinstance(out, np.ndarray):
+        return [(out[part],) for part in parts]
+    if len(out) != len(parts):
+        raise ValueError(f"map_into needs one target for each part, but got {len(out)} for {len(parts)} parts.")
+    return [each if isinstance(each, tuple) else (each,) for each in out]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, TypeVar
 
-from threadpoolctl import ThreadpoolController
-
-from kernelweave.engines.base import Engine
+from kernelweave.engines.base import Engine, Targets, targets_of
+from kernelweave.engines.blas import one_blas_thread
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -26,12 +25,12 @@ class Serial:
         parts = list(parts)
         if len(parts) < 2:
             return [fn(part) for part in parts]
-        with _blas().limit(limits=1, user_api="blas"):
+        with one_blas_thread():
             return [fn(part) for part in parts]
 
-    def put(self, obj: Any) -> Any:
-        """Return the object itself: nothing travels."""
-        return obj
+    def map_into(self, out: Targets, fn: Callable[..., None], parts: Sequence[Any]) -> None:
+        """Call ``fn(part, *targets)`` for every part, with views of `out`."""
+        self.map(lambda job: fn(job[0], *job[1]), zip(parts, targets_of(out, parts)))
 
 
 class Threads:
@@ -45,24 +44,18 @@ class Threads:
         parts = list(parts)
         if len(parts) < 2:
             return [fn(part) for part in parts]
-        with _blas().limit(limits=1, user_api="blas"):
+        with one_blas_thread():
             return list(_pool(self.workers, os.getpid()).map(fn, parts))
 
-    def put(self, obj: Any) -> Any:
-        """Return the object itself: threads share memory."""
-        return obj
+    def map_into(self, out: Targets, fn: Callable[..., None], parts: Sequence[Any]) -> None:
+        """Call ``fn(part, *targets)`` for every part, with views of `out`: threads share memory."""
+        self.map(lambda job: fn(job[0], *job[1]), zip(parts, targets_of(out, parts)))
 
 
 @cache
 def _pool(workers: int, process: int) -> ThreadPoolExecutor:
     """Return the pool of this process: a forked child must not wait for its parent's threads."""
     return ThreadPoolExecutor(workers, thread_name_prefix="kernelweave")
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    """Return the handle that keeps BLAS to one thread inside a part: the parts are what runs in parallel."""
-    return ThreadpoolController()
 
 
 def available_cores() -> int:
@@ -79,6 +72,11 @@ def choose_engine(engine: Engine | str | None = None, n_jobs: int | None = None)
     n_jobs : number of workers; None or -1 for every core, -2 for all but one, and so on
     """
     if engine is not None and not isinstance(engine, str):
+        if not isinstance(engine, Engine):
+            raise TypeError(
+                f"engine={engine!r} is not an engine, which has workers, map and map_into; use 'serial', 'threads' or "
+                "an Engine object."
+            )
         return engine
     if n_jobs == 0:
         raise ValueError("n_jobs=0 has no meaning; use None for every core or 1 for one thread.")

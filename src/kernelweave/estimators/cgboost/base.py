@@ -21,8 +21,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
+from kernelweave.engines import one_blas_thread
 from kernelweave.estimators.cgboost.course import (
     column_shares,
     columns_per_kernel,
@@ -167,7 +167,7 @@ class CGBoostEstimator(KernelEstimator):
         """Solve one problem for each row of targets on the training rows, and set the fitted attributes."""
         rules, monitor = self._rules(training.seed), make_monitor(self.callbacks, self.verbose)
         results: list[BoostResult] = []
-        with threadpool_limits(1, user_api="blas"):  # threads come from the engine, so that bits do not depend on them
+        with one_blas_thread():  # threads come from the engine, so that bits do not depend on them
             pool = self._pool(training.X, weight)
             order = pool.by_cost() if self.kernel_order == "cost" else None
             judges = None if training.held is None else pool.against(training.held.X)

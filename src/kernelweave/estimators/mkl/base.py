@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
+from kernelweave.engines import one_blas_thread
 from kernelweave.estimators.explicit import (
     add_outputs,
     contributions,
@@ -116,7 +117,7 @@ class MKLEstimator(KernelEstimator):
             self.kernels_ = with_features(
                 scaled, X, weight, split_params(self.solver_params)[0], self.memory_limit, self.tol
             )
-            with threadpool_limits(1, user_api="blas"):  # the engine's own threads make the features
+            with one_blas_thread():  # the engine's own threads make the features
                 operators, self.memory_plan_ = bind_design(self.kernels_, X, engine, self.memory_limit, self.tol)
             lengths = operators.design.squares()
         else:
@@ -153,7 +154,7 @@ class MKLEstimator(KernelEstimator):
             self.certifies_ = getattr(solver, "certifies", MKL_SOLVERS[self.solver_].certifies)
             stop, start = Stop(self.tol, 1 if stopped else self.max_iter), None if starts is None else starts[i]
             alone = problem.operators.n <= ONE_THREAD_UP_TO or isinstance(problem.operators, Restrictable)
-            with threadpool_limits(1 if alone else None, user_api="blas"):
+            with one_blas_thread() if alone else nullcontext():
                 results.append(run(solver, problem, stop, monitor, start))
         return results
 
@@ -261,7 +262,7 @@ def kernel_correlations(
     made -= made.mean(axis=2, keepdims=True)
     flat = made.reshape(len(made), -1)
     flat /= np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), TINY)
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         return flat[chosen] @ flat.T
 
 

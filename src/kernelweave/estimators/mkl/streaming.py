@@ -15,8 +15,8 @@ import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
+from kernelweave.engines import one_blas_thread
 from kernelweave.estimators.explicit import keep_vectors, maps_of, remember_maps, split_params
 from kernelweave.estimators.inputs import new_rows, real_targets, row_weights, targets
 from kernelweave.estimators.mkl.base import MKLEstimator
@@ -102,7 +102,7 @@ class Streaming(MKLEstimator):
         states = [solver.State(**one) for one in kept] or [None] * len(problems)
         for state in filter(None, states):
             state.move(lambda w: moved(w, self.coef_offsets_, operators.design.offsets))
-        with threadpool_limits(1, user_api="blas"):  # the engine's own threads make the features
+        with one_blas_thread():  # the engine's own threads make the features
             for rows, design in in_memory(operators.design):
                 for i, problem in enumerate(problems):
                     y, cost = problem.targets[:, rows], problem.cost[rows]
@@ -120,7 +120,7 @@ class Streaming(MKLEstimator):
             raise ValueError(f"solver_params={params!r} do not fit partial_fit with solver={self.solver!r}.") from None
 
     def _bind_more(self, X: Any) -> DesignSet:
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             operators, self.memory_plan_ = bind_block(maps_of(self), X, self._engine(), self.memory_limit, self.tol)
         return operators
 
@@ -179,7 +179,7 @@ class Streaming(MKLEstimator):
             )
         X = new_rows(self, X, self.kernels_)
         y, weight = self._stream_targets(X, y), row_weights(sample_weight, X)
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             keep_certificate(self, self._looks(X, y, self._costs(y, weight)))
         return float(self.duality_gap_)
 
