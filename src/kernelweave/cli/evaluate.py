@@ -6,6 +6,7 @@ import os
 from typing import Annotated, Any
 
 from kernelweave.cli import options as o
+from kernelweave.cli.paths import check_readable
 from kernelweave.cli.show import Output
 
 PICTURES = (".png", ".pdf", ".svg")
@@ -58,6 +59,7 @@ def evaluate(
       kernelweave evaluate sites.kw true.fa --negative false.fa --precision 0.9
       kernelweave evaluate table.kw test.csv --label outcome --json
     """
+    check_readable(model, data, labels, negative, symbols)
     from kernelweave.cli.predict import decisions
     from kernelweave.cli.rows import letters, need_labels, new_words, read_new, strange
     from kernelweave.estimators import load

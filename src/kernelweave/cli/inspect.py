@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from kernelweave.cli import explain, mixture
 from kernelweave.cli import options as o
+from kernelweave.cli.paths import check_readable
 from kernelweave.cli.show import Output, size_of
 
 SHOWN = (
@@ -71,6 +72,7 @@ def inspect(
       kernelweave inspect mixture.kw --plot rounds.png
       kernelweave inspect sites.kw --json | jq .duality_gap
     """
+    check_readable(model)
     from kernelweave.cli.rows import last_step
     from kernelweave.estimators import load
     from kernelweave.estimators.files.persistence import read_header

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kernelweave.cli import options as o
+from kernelweave.cli.paths import check_readable
 from kernelweave.cli.show import Output
 
 
@@ -50,14 +51,16 @@ def predict(
     """
     from kernelweave.cli.scan import Scanning
     from kernelweave.cli.scan import scan as slide
-    from kernelweave.estimators import load
-    from kernelweave.io.atomic import check_writable
 
     say = Output(json, quiet)
     out = None if out == "-" else out
+    check_readable(model, data, symbols)
     how = Scanning(window, step, both_strands, tuple(anchor or ()), skip_masked, threshold, top)
     if not scan and how.given():
         raise ValueError(f"{how.given()[0]} is about windows; add --scan to score them.")
+    from kernelweave.estimators import load
+    from kernelweave.io.atomic import check_writable
+
     if out is not None:
         check_writable(out)
     fitted = load(model)

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from kernelweave.cli import options as o
+from kernelweave.cli.paths import check_readable
 from kernelweave.cli.show import Output, ProgressLine, heard, size_of
 
 if TYPE_CHECKING:
@@ -78,12 +79,14 @@ def train(
     Ctrl-C ends the training early and saves the best model so far.
     The certificate tells how far, at most, its objective is from the best one possible.
     """
+    check_readable(data, labels, negative, symbols)
     from kernelweave.cli.rows import describe, read_rows
     from kernelweave.io import check_writable
     from kernelweave.kernels import parse
 
     say = Output(json, quiet)
     check_writable(out)
+    asked = [parse(text) for text in kernel or ()]
     learning = {"C": C, "loss": loss, "epsilon": epsilon, "nu": nu, "class_weight": class_weight}
     learning["solver"] = solver
     effort = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit, "n_jobs": jobs}
@@ -96,7 +99,6 @@ def train(
         raise ValueError("--patience counts the rounds of TR3; ask for it with --termination TR3.")
     common = format, alphabet, unknown, duplicates, label, id, text, labels, negative
     reading = o.Reading(*common, symbols, scale, raw_weights)
-    asked = [parse(text) for text in kernel or ()]
     rows = read_rows(data, reading)
     _refuse_overwriting(out, [data, labels, negative])
     y = _targets(rows, data, task, label)
