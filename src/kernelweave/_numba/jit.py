@@ -7,6 +7,8 @@ from typing import Any
 
 import numba
 
+from kernelweave._numba.cache import DiskCache
+
 REASSOCIATE = {"reassoc", "contract", "nsz"}
 """Floating-point freedoms that let sums vectorise; NaN and infinity keep their meaning."""
 
@@ -24,8 +26,11 @@ def jit_finite(function: Callable[..., Any]) -> Any:
 
 
 def _compile(function: Callable[..., Any], freedoms: set[str]) -> Any:
-    dispatcher = numba.njit(cache=True, nogil=True, fastmath=freedoms, error_model="numpy")(function)
-    _dispatchers.append(dispatcher)
+    options = {"nogil": True, "fastmath": freedoms, "error_model": "numpy"}
+    dispatcher = numba.njit(no_cfunc_wrapper=True, **options)(function)  # nobody calls them from C
+    if dispatcher is not function:  # NUMBA_DISABLE_JIT gives the function itself back
+        dispatcher._cache = DiskCache(function)
+        _dispatchers.append(dispatcher)
     return dispatcher
 
 

@@ -80,13 +80,34 @@ class Status:
 class ProgressLine(Status):
     """Told of each iteration by the fit; shows iteration, gap, seconds and rate.
 
-    On a terminal one line that changes; elsewhere a line at the start and one every few seconds.
+    On a terminal one line that changes; elsewhere a line at the start and one every few seconds.  Loops that have to be
+    compiled first are told as such.
     """
 
     def __init__(self, quiet: bool, parts: list[str]):
         super().__init__("training", quiet)
         self.quiet, self.parts, self.part = quiet, parts, -1
-        self.shown = -math.inf
+        self.shown, self.compiling = -math.inf, False
+
+    def __enter__(self) -> Self:
+        from kernelweave._numba import listen
+
+        listen("progress", self._compile)
+        return super().__enter__()
+
+    def __exit__(self, *problem: object) -> None:
+        from kernelweave._numba import listen
+
+        listen("progress", None)
+        super().__exit__(*problem)
+
+    def _compile(self) -> None:
+        """Say that the loops are being compiled."""
+        if self.status:
+            self.status.update("compiling (once)")
+        elif not self.quiet and not self.compiling:
+            typer.echo(f"{'compiling':<{WIDTH}}once; later runs start at once", err=True)
+        self.compiling = True
 
     def __call__(self, progress: Any) -> bool:
         """Show one iteration; never ask for a stop."""

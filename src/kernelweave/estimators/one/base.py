@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from kernelweave._numba import listen
 from kernelweave.engines import Engine, choose_engine
 from kernelweave.estimators.inputs import as_kernel, is_pairwise, new_rows, positive, training_rows
 from kernelweave.estimators.normalize import normalized
@@ -64,6 +65,7 @@ class KernelEstimator(BaseEstimator):
             raise ValueError(f"fit_intercept={self.fit_intercept!r} must be True, False or 'regularized'.")
         if not isinstance(self.max_iter, int | np.integer) or (self.max_iter < 1 and self.max_iter != -1):
             raise ValueError(f"max_iter={self.max_iter!r} must be a positive integer, or -1 for no limit.")
+        show_compilation(self.verbose)
 
     def _loss(self) -> Loss:
         loss = make_loss(self.loss, getattr(self, "epsilon", 0.1), getattr(self, "sigma", 1.0))
@@ -178,14 +180,27 @@ def warn_unless_converged(results: list[Result], tol: float) -> None:
         warnings.warn(text, ConvergenceWarning, stacklevel=4)
 
 
+def show_compilation(verbose: int) -> None:
+    """Let the log say once, if it is asked for, that this fit compiles its loops."""
+    if not verbose:
+        listen("verbose", None)
+        return
+    if not logger.hasHandlers():
+        logger.addHandler(logging.StreamHandler())
+        logger.setLevel(logging.INFO)
+
+    def say() -> None:
+        listen("verbose", None)
+        logger.info("compiling (once)")
+
+    listen("verbose", say)
+
+
 def make_monitor(callbacks: Iterable[Monitor], verbose: int) -> Monitor:
     """Return one monitor that logs and asks every callback; a true answer of any stops the run."""
     if callable(callbacks):
         raise TypeError(f"callbacks={callbacks!r} is one function; give a list, callbacks=[...].")
     callbacks = tuple(callbacks)
-    if verbose and not logger.hasHandlers():
-        logger.addHandler(logging.StreamHandler())
-        logger.setLevel(logging.INFO)
 
     def monitor(progress: Progress) -> bool:
         if verbose:
