@@ -1,4 +1,8 @@
-"""Entropy-smoothed multiple kernel learning with Nesterov's method (Xu et al. 2010, Algorithm 2).
+"""Entropy-smoothed multiple kernel learning by accelerated projected gradients.
+
+The problem is that of Xu et al. (2010); the algorithm is not their Algorithm 2.  It is FISTA with backtracking and
+restart: momentum ``(t_i - 1) / t_{i+1}``, a Lipschitz constant that is estimated on the way in place of that of their
+Corollary 3, and a fixed lambda in place of their rule for it.  Their rate of convergence is not claimed for it.
 
 The maximum over kernels in the dual (p = 1) is replaced by a soft maximum, which keeps complementary kernels:
 
@@ -6,8 +10,8 @@ The maximum over kernels in the dual (p = 1) is replaced by a soft maximum, whic
     over the box of the loss and, for a free intercept, sum alpha = e.
 
 Its gradient is ``-d'(alpha) + sum_k theta_k K_k alpha`` with the weights ``theta_k ~ exp(q_k / lambda)``.  Each
-iteration makes a gradient step from a point between the last two sequences of the method, with the step found by
-backtracking, and starts afresh when f rises.  In the end the classifier is the SVM of the weights theta.
+iteration makes a projected gradient step from a point ahead of the last one, with the step found by backtracking, and
+drops the momentum when f rises.  In the end the classifier is the SVM of the weights theta.
 
 This is another problem than the common one, and it certifies its own: weak duality holds between
 
@@ -38,7 +42,7 @@ GROW, SHRINK = 2.0, 0.9
 
 
 class Smooth:
-    """Nesterov's method on the smoothed dual.
+    """Accelerated projected gradients with backtracking and restart on the entropy-smoothed dual.
 
     Parameters
     ----------

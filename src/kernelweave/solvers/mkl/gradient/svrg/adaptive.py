@@ -1,4 +1,5 @@
-"""Epochs of `svrg` with measured constants.
+"""Epochs of `svrg` whose steps and lengths follow measurements: variance reduction as in Algorithm 1 of the paper, the
+rest not.
 
 - The step of kernel k follows its weight, ``h_k = eta batch beta_k / (curvature sum_j beta_j s_j)`` with s_j the mean
   squared length of a row in block j and the mean curvature of the losses at the snapshot: all blocks together move as

@@ -2,7 +2,10 @@
 
 An epoch takes a snapshot of the full gradient and then walks over rows, each correcting the snapshot by how much its
 own slope has changed since.  The kernel weights get their closed form between epochs.  Two schedules under one name:
-"paper" is Algorithm 1 with its constants, "adaptive" the same algorithm with measured ones.
+"paper" is their Algorithm 1 with the constants of their Proposition 1.  "adaptive" is another algorithm on the same
+idea: batches without repetition, steps that follow a measured curvature and shrink within an epoch, weights that follow
+w several times an epoch, epochs that are taken back or extrapolated (`adaptive` lists all).  The theorems of the paper
+are about "paper" only; the certificate is about both.
 
 Where the problem is so badly conditioned (a large C) that an epoch shrinks the gap by little, what is left lies in few
 flat directions, in which the points of successive epochs line up.  The adaptive schedule then starts the next epoch
