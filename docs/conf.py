@@ -1,8 +1,12 @@
 """Sphinx: the manual of kernelweave."""
 
 import re
+import sys
+from pathlib import Path
 
 from kernelweave import __version__
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 project = "kernelweave"
 author = copyright = "The kernelweave authors"
@@ -14,6 +18,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "tables",
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 autosummary_generate = True

@@ -13,7 +13,12 @@ from kernelweave.kernels.compose import Cosine, Scaled
 from kernelweave.operators.expansion.cross import CrossKernel, spans
 from kernelweave.operators.features.design.maps import has_features
 
-NORMALIZATIONS = ("trace", "cosine", "variance")
+NORMALIZATIONS = {
+    "trace": "scaled to a mean training diagonal of 1",
+    "cosine": "divided by the lengths of both rows, so that every row has length 1",
+    "variance": "centred on the training rows, then scaled to a mean training diagonal of 1",
+}
+"""Ways to scale a kernel, with what each of them does."""
 ROWS_AT_ONCE = 2048
 """Rows that are prepared together where the diagonal is all that is needed."""
 CONSTANT = 1e-12

@@ -93,9 +93,9 @@ class PoimLengths:
     Attributes
     ----------
     lengths : the k
-    values : (lengths, positions) max_z |Q_k(z, j)|; NaN where a k-mer would leave the row
-    gains : same shape, max_z of |Q_k(z, j)| less the larger |Q_{k-1}| of the two (k-1)-mers in z: what a k-mer says
-        beyond its parts; values themselves for k = 1
+    values : (lengths, positions) ``max_z |Q_k(z, j)|``; NaN where a k-mer would leave the row
+    gains : same shape, the maximum over z of ``|Q_k(z, j)|`` less the larger ``|Q_{k-1}|`` of the two (k-1)-mers in z:
+        what a k-mer says beyond its parts; values themselves for k = 1
     """
 
     lengths: tuple[int, ...]

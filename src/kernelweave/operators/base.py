@@ -166,7 +166,12 @@ class Automaton(Protocol):
     n_arcs: int
 
 
-DESCENT_STORES = ("indexed", "trie", "minimal", "naive")
+DESCENT_STORES = {
+    "indexed": "a flat array over numbered features; the fastest",
+    "trie": "a tree of prefixes, followed letter by letter for each string",
+    "minimal": "the minimal deterministic automaton, changed in place",
+    "naive": "the sum of the automata of all rows, gone through as a whole in each step",
+}
 """How coordinate descent can keep the normal vector: over numbered features, or as an automaton of strings."""
 
 

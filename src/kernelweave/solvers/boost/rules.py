@@ -1,11 +1,6 @@
 """How column generation proceeds and when it ends.
 
-    TR1   no column of an error point wants to enter
-    TR2   no column at all: the relative gap over all columns is at most `tol`
-    TR3   the validation error has not improved for `patience` rounds; the best round is kept
-    TR4   `max_rounds` rounds are done
-
-Rules can be combined: the first that holds ends the run, and an optimum always does.
+Rules (`TERMINATIONS`) can be combined: the first that holds ends the run, and an optimum always does.
 """
 
 from __future__ import annotations
@@ -17,7 +12,13 @@ from typing import Protocol
 from kernelweave.solvers.boost.pricing import STRATEGIES
 from kernelweave.solvers.boost.problem import Array, BoostProblem
 
-TERMINATIONS = ("TR1", "TR2", "TR3", "TR4")
+TERMINATIONS = {
+    "TR1": "no row with a loss has a column that would help",
+    "TR2": "no row at all has one: optimal, to the relative gap `tol` over all columns (default)",
+    "TR3": "the error on validation rows has not improved for `patience` rounds; the best round is kept",
+    "TR4": "`max_iter` rounds are done",
+}
+"""The rules that end a fit."""
 GROWTH, FIRST = {"l1": 0.2, "l2": 30.0}, {"l1": 10, "l2": 100}
 """Columns that enter in a round on the way to the optimum (TR2 alone): this share of those in use, at least so many.
 The optimum of the 2-norm uses nearly all columns, so that small steps would be wasted."""

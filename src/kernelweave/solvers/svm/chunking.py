@@ -47,7 +47,7 @@ NOT_URGENT = float(np.finfo(float).min)
 
 
 class Chunking(BoxSolver):
-    """Working sets of Q rows, solved one after the other.
+    """Working sets of many rows, solved one after the other, for losses whose dual is a quadratic programme in a box.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ ORDERS = ("permuted", "sequential")
 
 
 class DualCoordinate:
-    """Passes over the rows, one exact coordinate step each.
+    """Coordinate descent on the dual: one exact step a row along its explicit features, in passes over the rows.
 
     Parameters
     ----------

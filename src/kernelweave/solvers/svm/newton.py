@@ -37,7 +37,7 @@ SHORT = 0.1
 
 
 class Newton:
-    """Damped Newton steps, each a regularised least-squares problem."""
+    """Damped Newton steps by Cholesky factors or conjugate gradients, for differentiable losses."""
 
     problem: Problem
 

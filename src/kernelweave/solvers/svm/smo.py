@@ -31,7 +31,7 @@ SAFETY = 0.7
 
 
 class SMO(BoxSolver):
-    """Pair steps over the active rows of a dense Gram matrix."""
+    """Pairs of variables by second-order choice, with shrinking, on a Gram matrix in memory."""
 
     def init(self, problem: Problem, start: Array | None, stop: Stop) -> None:
         """Start with every row active."""

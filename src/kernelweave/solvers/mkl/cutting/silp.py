@@ -21,7 +21,7 @@ from kernelweave.solvers.mkl.weights.wrapper import Wrapper
 
 
 class SILP(Wrapper):
-    """The wrapper algorithm: exact SVMs around a growing linear programme."""
+    """Support vector machines around a linear programme that grows by a cut each time (the wrapper algorithm)."""
 
     def init(self, problem: MKLProblem, start: object, stop: Stop) -> None:
         """Start without a bound."""

@@ -51,7 +51,7 @@ class KeptOutputs:
 
 
 class SILPChunking:
-    """Chunking with a linear programme for the weights after every chunk.
+    """The linear programme of "silp" inside chunking: a cut after every chunk, classifier and weights together.
 
     Parameters
     ----------

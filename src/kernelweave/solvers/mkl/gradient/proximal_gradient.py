@@ -23,7 +23,7 @@ TINY = 1e-300
 
 
 class ProximalGradient(Walk):
-    """Nesterov's method with the proximal step of the group norm.
+    """Accelerated proximal gradient steps over all rows, with the group norm as the proximal part: a baseline.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ MODEL_ACCURACY = 1e-3
 
 
 class HessianMKL(Wrapper):
-    """Newton steps on the simplex.
+    """Newton steps on the simplex of weights.
 
     Where kernels can be bound to fewer rows cheaply, the search starts from the solution of a quarter of the rows (and
     that from a quarter of those): the weights hardly depend on the number of rows, so few steps are left for all.

@@ -16,7 +16,7 @@ from kernelweave.solvers.mkl.weights.wrapper import Wrapper
 
 
 class LpNorm(Wrapper):
-    """Block coordinate descent over classifier and weights."""
+    """Closed-form weights between support vector machines (block coordinate descent)."""
 
     def step(self) -> None:
         """Solve the SVM, then set the weights."""

@@ -32,7 +32,7 @@ SHARPER, SHARPEST = 0.1, 1e-9
 
 
 class ReducedGradient(Wrapper):
-    """Reduced gradient descent with a line search over SVMs."""
+    """Descent on the simplex of weights with a line search over support vector machines (SimpleMKL)."""
 
     sharpness = 1.0
 

@@ -33,7 +33,7 @@ TINY = 1e-300
 
 
 class Obscure(Subgradient):
-    """The p-norm online algorithm for some passes, then projected stochastic subgradients from there.
+    """OBSCURE: an online p-norm algorithm, then projected stochastic subgradients from there, for norms above 1.
 
     Parameters
     ----------

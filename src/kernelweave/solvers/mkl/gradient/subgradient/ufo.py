@@ -30,7 +30,7 @@ WARM = 10
 
 
 class UFO(Subgradient):
-    """Stochastic subgradients, summed up; the normal vector is read off the sum.
+    """UFO-MKL: dual averaging of stochastic subgradients in the group norm, for norms above 1.
 
     Parameters
     ----------
