@@ -149,7 +149,8 @@ Normalize = Annotated[
     Literal["none", "trace", "cosine", "variance"] | None,
     option(
         LEARN,
-        "Scaling of the kernel: cosine (default for sequences), none (for tables), trace, variance.",
+        "Scaling of the kernel: none, trace, cosine or variance. Default: cosine for sequences; trace with wd kernels, "
+        "and for several kernels on tables; none for one kernel on a table.",
         metavar="HOW",
     ),
 ]

@@ -13,7 +13,8 @@ the way up, each list of arcs is normalised and looked up in the register of all
 it (the prefix joins that state, and ours is given back) or takes it in.  A state that is half done is not in the
 register, all others keep their lists, and no two have the same one: the automaton is minimal again.  The cost is the
 sum, over prefixes of the added strings, of one plus the number of arcs there, in time and in new memory; arrays and
-register double when full, so this holds on average over the updates.  It does not depend on the size of the automaton.
+register double when full, so this holds on average over the updates.  States elsewhere cost nothing; a state on the way
+costs as much as it has arcs, so that over a large alphabet each string pays for all arcs of the initial state.
 
 **Exact.**  Minimality asks whether vectors are proportional, and for real numbers known by their roundings no algorithm
 can tell: 0.1 + 0.2 and 0.3 are equal weights and different doubles.  What can be had is this.
