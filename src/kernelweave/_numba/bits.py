@@ -104,19 +104,6 @@ def pack(codes, mask, planes):  # type: ignore[no-untyped-def]
 
 
 @jit
-def move(planes, row, offset, out):  # type: ignore[no-untyped-def]
-    """Write one row moved so that its letter i + offset stands at position i, (words, planes)."""
-    words = planes.shape[1]
-    whole, part = offset // WORD, np.uint64(offset % WORD)
-    for w in range(words):
-        q = w + whole
-        for p in range(planes.shape[2]):
-            low = planes[row, q, p] if 0 <= q < words else NONE
-            high = planes[row, q + 1, p] if 0 <= q + 1 < words else NONE
-            out[w, p] = low if part == NONE else (low >> part) | (high << (np.uint64(WORD) - part))
-
-
-@jit
 def degree_counts(first, second, scratch, out):  # type: ignore[no-untyped-def]
     """Write how many k-mers of each length two rows share at the same position.
 

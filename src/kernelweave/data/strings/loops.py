@@ -14,7 +14,8 @@ def gather_rows(codes, offsets, rows, new_offsets, out):  # type: ignore[no-unty
         source = offsets[rows[i]]
         target = new_offsets[i]
         size = new_offsets[i + 1] - target
-        out[target : target + size] = codes[source : source + size]
+        for t in range(size):  # assigning one slice to another would compile the message of a shape that differs
+            out[target + t] = codes[source + t]
 
 
 @jit

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelweave._numba import jit
-from kernelweave._numba.bits import NONE, ONE, TOP, WORD, move, popcount, reversed_bits, trailing_zeros
+from kernelweave._numba.bits import NONE, ONE, TOP, WORD, popcount, reversed_bits, trailing_zeros
 from kernelweave.kernels.base import Array
 from kernelweave.kernels.positional.weights import Plan
 
@@ -22,16 +22,33 @@ LANES = 128
 """Rows that are compared with one row at a time: the loops over them are what the compiler turns into vectors."""
 
 
+EVERY, HALF, OWN = 0, 1, 2
+"""Which pairs `pair_values` writes: all, those of equal rows on both sides once, or each row with itself."""
+
+
 def block_values(planes: Array, others: Array, plan: Plan, same: bool, dtype: type) -> Array:
     """Return the kernel of all pairs of rows; `same` says that both sides are the same rows."""
-    planes = np.ascontiguousarray(planes)
-    others = planes if same else np.ascontiguousarray(others)
-    turned = _filled(len(planes)) > _filled(len(others))  # a few columns would leave most lanes empty
+    turned = not same and _filled(len(planes)) > _filled(len(others))  # a few columns would leave most lanes empty
     if turned:
         planes, others = others, planes
     out: Array = np.empty((len(planes), len(others)), dtype)
-    pair_values(planes, others, plan, same, out)
+    pair_values(np.ascontiguousarray(planes), lanes(others), plan, HALF if same else EVERY, *scratch(planes, plan), out)
     return np.ascontiguousarray(out.T) if turned else out
+
+
+def own_values(planes: Array, plan: Plan) -> Array:
+    """Return the kernel of every row with itself."""
+    out = np.empty((len(planes), 1))
+    pair_values(np.ascontiguousarray(planes), lanes(planes[:1]), plan, OWN, *scratch(planes, plan), out)
+    return out[:, 0]
+
+
+def degree_values(planes: Array, others: Array, plan: Plan) -> Array:
+    """Return what all pairs of rows share for each length of k-mers, (n, m, d), before the lengths are weighed."""
+    out = np.zeros((len(planes), len(others), len(plan.weights)))
+    moved, mask, found, _ = scratch(planes, plan)
+    pair_degrees(np.ascontiguousarray(planes), lanes(others), plan, moved, mask, found, out)
+    return out
 
 
 def _filled(columns: int) -> float:
@@ -39,25 +56,35 @@ def _filled(columns: int) -> float:
     return columns / (-(-columns // LANES) * LANES)
 
 
-@jit
-def lanes(planes):  # type: ignore[no-untyped-def]
+def lanes(planes: Array) -> Array:
     """Return rows in groups, lying side by side: (groups, words, planes, LANES), the last group filled with zeros."""
     n, words, depth = planes.shape
-    out = np.zeros((-(-n // LANES), words, depth, LANES), np.uint64)
-    for b in range(n):
-        for w in range(words):
-            for p in range(depth):
-                out[b // LANES, w, p, b % LANES] = planes[b, w, p]
-    return out
+    groups = -(-n // LANES)
+    filled = np.zeros((groups * LANES, words, depth), np.uint64)
+    filled[:n] = planes
+    return np.ascontiguousarray(filled.reshape(groups, LANES, words, depth).transpose(0, 2, 3, 1))
+
+
+def scratch(planes: Array, plan: Plan) -> tuple[Array, Array, Array, Array]:
+    """Return what the loops overwrite: one row moved to every diagonal, masks, counts and values of the lanes."""
+    _, words, depth = planes.shape
+    moved = np.empty((2 * len(plan.shifts) - 1, words, depth), np.uint64)
+    return moved, np.zeros((words + 1, LANES), np.uint64), np.empty(LANES, np.int64), np.empty((3, LANES))
 
 
 @jit
 def place(planes, a, reach, moved):  # type: ignore[no-untyped-def]
     """Move one row to every diagonal 0, 1, -1, 2, -2, ..; letters that no k-mer can touch match nothing."""
-    last = planes.shape[2] - 1
+    words, last = planes.shape[1], planes.shape[2] - 1
     for t in range(moved.shape[0]):
-        move(planes, a, (t + 1) // 2 if t % 2 else -(t // 2), moved[t])
-        for w in range(moved.shape[1]):
+        offset = (t + 1) // 2 if t % 2 else -(t // 2)
+        whole, part = offset // WORD, np.uint64(offset % WORD)
+        for w in range(words):
+            q = w + whole
+            for p in range(last + 1):
+                low = planes[a, q, p] if 0 <= q < words else NONE
+                high = planes[a, q + 1, p] if 0 <= q + 1 < words else NONE
+                moved[t, w, p] = low if part == NONE else (low >> part) | (high << (np.uint64(WORD) - part))
             moved[t, w, last] &= reach[t, w]
 
 
@@ -109,63 +136,38 @@ def walk(mask, factors, gains, low, high, value):  # type: ignore[no-untyped-def
 
 
 @jit
-def weigh(mask, t, plan, found, value):  # type: ignore[no-untyped-def]
-    """Write what one diagonal adds to each lane; destroys the masks."""
-    if plan.walked:
-        walk(mask, plan.factors[t], plan.gains, plan.low, plan.high, value)
-        return
-    value[:] = 0.0
-    for k in range(plan.weights.shape[0]):
-        left = count(mask, plan.starts[t], plan.low, plan.high, found)
-        weight = plan.weights[k]
-        for b in range(LANES):
-            value[b] += weight * found[b]
-        if not left:
-            break
-
-
-@jit
-def compare(moved, group, plan, mask, found, values):  # type: ignore[no-untyped-def]
-    """Write the kernel of one placed row with each row of a group into ``values[0]``."""
-    match(moved[0], group, plan.low, plan.high, mask)
-    weigh(mask, 0, plan, found, values[0])
-    for s in range(1, plan.shifts.shape[0]):
-        match(moved[2 * s - 1], group, plan.low, plan.high, mask)
-        weigh(mask, 2 * s - 1, plan, found, values[1])
-        match(moved[2 * s], group, plan.low, plan.high, mask)
-        weigh(mask, 2 * s, plan, found, values[2])
-        for b in range(LANES):
-            values[0, b] += plan.shifts[s] * (values[1, b] + values[2, b])
-
-
-@jit
-def pair_values(planes, others, plan, same, out):  # type: ignore[no-untyped-def]
-    """Write the kernel of all pairs of rows; `same` says that both sides are the same rows."""
-    groups = lanes(others)
-    moved = np.empty((2 * plan.shifts.shape[0] - 1, planes.shape[1], planes.shape[2]), np.uint64)
-    mask = np.zeros((planes.shape[1] + 1, LANES), np.uint64)
-    found, values = np.empty(LANES, np.int64), np.empty((3, LANES))
+def pair_values(planes, groups, plan, pairs, moved, mask, found, values, out):  # type: ignore[no-untyped-def]
+    """Write the kernel of pairs of rows; the last arguments but `out` are scratch."""
+    words, depth, low, high = planes.shape[1], planes.shape[2], plan.low, plan.high
     for a in range(out.shape[0]):
         place(planes, a, plan.reach, moved)
-        columns = a + 1 if same else out.shape[1]
+        if pairs == OWN:
+            for w in range(words):
+                for p in range(depth):
+                    groups[0, w, p, 0] = planes[a, w, p]
+        columns = a + 1 if pairs == HALF else out.shape[1]
         for g in range(-(-columns // LANES)):
-            compare(moved, groups[g], plan, mask, found, values)
+            for t in range(moved.shape[0]):
+                value = values[min(t, 2 - t % 2)]
+                match(moved[t], groups[g], low, high, mask)
+                if plan.walked:
+                    walk(mask, plan.factors[t], plan.gains, low, high, value)
+                else:
+                    value[:] = 0.0
+                    for k in range(plan.weights.shape[0]):
+                        left = count(mask, plan.starts[t], low, high, found)
+                        weight = plan.weights[k]
+                        for b in range(LANES):
+                            value[b] += weight * found[b]
+                        if not left:
+                            break
+                if t > 0 and t % 2 == 0:
+                    for b in range(LANES):
+                        values[0, b] += plan.shifts[t // 2] * (values[1, b] + values[2, b])
             for b in range(g * LANES, min((g + 1) * LANES, columns)):
                 out[a, b] = values[0, b - g * LANES]
-                if same:
+                if pairs == HALF:
                     out[b, a] = out[a, b]
-
-
-@jit
-def own_values(planes, plan, out):  # type: ignore[no-untyped-def]
-    """Write the kernel of every row with itself."""
-    moved = np.empty((2 * plan.shifts.shape[0] - 1, planes.shape[1], planes.shape[2]), np.uint64)
-    mask = np.zeros((planes.shape[1] + 1, LANES), np.uint64)
-    found, values = np.empty(LANES, np.int64), np.empty((3, LANES))
-    for a in range(out.shape[0]):
-        place(planes, a, plan.reach, moved)
-        compare(moved, lanes(planes[a : a + 1])[0], plan, mask, found, values)
-        out[a] = values[0, 0]
 
 
 @jit
@@ -191,13 +193,8 @@ def walk_degrees(mask, factors, factor, low, high, out):  # type: ignore[no-unty
 
 
 @jit
-def pair_degrees(planes, others, plan, out):  # type: ignore[no-untyped-def]
-    """Write what all pairs of rows share for each length of k-mers, (n, m, d), before the lengths are weighed."""
-    groups = lanes(others)
-    moved = np.empty((2 * plan.shifts.shape[0] - 1, planes.shape[1], planes.shape[2]), np.uint64)
-    mask = np.zeros((planes.shape[1] + 1, LANES), np.uint64)
-    found = np.empty(LANES, np.int64)
-    out[:] = 0.0
+def pair_degrees(planes, groups, plan, moved, mask, found, out):  # type: ignore[no-untyped-def]
+    """Add what all pairs of rows share for each length of k-mers to `out`, which is zero."""
     for a in range(out.shape[0]):
         place(planes, a, plan.reach, moved)
         for g in range(groups.shape[0]):

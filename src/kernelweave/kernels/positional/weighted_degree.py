@@ -29,7 +29,7 @@ from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.checks import check_count
 from kernelweave.kernels.positional.code_rows import CodeRows, check_comparable, code_rows
 from kernelweave.kernels.positional.features import positional_features, positional_names
-from kernelweave.kernels.positional.pairs import block_values, own_values, pair_degrees
+from kernelweave.kernels.positional.pairs import block_values, degree_values, own_values
 from kernelweave.kernels.positional.weights import Plan, make_plan
 from kernelweave.kernels.strings.columns import as_alphabet
 
@@ -176,10 +176,9 @@ class WeightedDegree(Kernel):
         plan = self._plan(A.codes.shape[1])
         if int(self.shift) == 0 and int(A.codes.max(initial=0)) < A.alphabet.size:
             # Without masked letters every row matches itself everywhere.
-            own_values(np.ascontiguousarray(A.planes[:1]), plan, out[:1])
-            out[1:] = out[0]
+            out[:] = own_values(A.planes[:1], plan)
         else:
-            own_values(np.ascontiguousarray(A.planes), plan, out)
+            out[:] = own_values(A.planes, plan)
         return out
 
     def pair_degrees(self, A: Any, B: Any) -> Array:
@@ -198,13 +197,12 @@ class WeightedDegree(Kernel):
                 [3., 2., 1.]]])
         """
         check_comparable(self, A, B)
-        out = np.zeros((len(A), len(B), int(self.degree)))
-        if out.size:
-            length = A.codes.shape[1]
-            places = self.place_weights(length)
-            plan = make_plan(np.ones(int(self.degree)), places, self._window(length), self.shift_weights())
-            pair_degrees(np.ascontiguousarray(A.planes), np.ascontiguousarray(B.planes), plan, out)
-        return out
+        if len(A) == 0 or len(B) == 0:
+            return np.zeros((len(A), len(B), int(self.degree)))
+        length = A.codes.shape[1]
+        places = self.place_weights(length)
+        plan = make_plan(np.ones(int(self.degree)), places, self._window(length), self.shift_weights())
+        return degree_values(A.planes, B.planes, plan)
 
     def features(self, X: Any) -> Any:
         """Return one feature for each position and k-mer, CSR (n, columns); inner products of rows are the kernel.

@@ -176,7 +176,8 @@ def _fill(words, symbols, mask, coef, given, bits, depth, table, starts, members
                         if _spelled(symbols, j, source, k + 1, mask):
                             below[words[source, j] >> (bits * (depth - k - 1))] += weight * coef[j]
             above, below = below, above
-        table[position] = above
+        for c in range(len(above)):
+            table[position, c] = above[c]
         if degree > depth:
             _bucket(words, position, shifts, reach, length, depth, starts[position], members[position], lags[position])
 
@@ -200,13 +201,16 @@ def _bucket(words, position, shifts, reach, length, depth, starts, members, lags
                 starts[words[source, j] + 1] += 1
     for c in range(len(starts) - 1):
         starts[c + 1] += starts[c]
-    filled = starts[:-1].copy()
     for s in range(shifts):
         source = position + s - reach
         if source >= 0 and source + depth < length:
             for j in range(n):
-                members[filled[words[source, j]]], lags[filled[words[source, j]]] = j, s
-                filled[words[source, j]] += 1
+                at = starts[words[source, j]]
+                members[at], lags[at] = j, s
+                starts[words[source, j]] = at + 1
+    for c in range(len(starts) - 1, 0, -1):  # what was filled now ends where the next begins
+        starts[c] = starts[c - 1]
+    starts[0] = 0
 
 
 @jit
