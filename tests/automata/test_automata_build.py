@@ -30,12 +30,12 @@ from oracles import automata as oracle
     [
         ([(0, 1, "a", 1.0), (0, 1, "c", 1.0)], [1], "ab", "Arc 1 has the unknown letter 'c'"),
         ([(0, 1, "a", 1.0)], [1], None, "Arc 0 has the letter 'a' but the machine has no alphabet"),
-        ([(0, -1, "a", 1.0)], [1], "ab", "Arc 0 has the state -1; states are whole numbers"),
+        ([(0, -1, "a", 1.0)], [1], "ab", "Arc 0 has the state -1; states are non-negative integers"),
         ([(0, 1.5, "a", 1.0)], [1], "ab", "Arc 0 has the state 1.5"),
         ([(0, 1, "a", np.inf)], [1], "ab", "Arc 0 has the weight inf; weights are finite"),
         ([(0, 1, "a", "b", "x")], [1], "ab", "Arc 0 has the weight 'x'"),
         ([(0, 1, "a")], [1], "ab", "Arc 0 has 3 fields"),
-        ([(0, 1, 7, 1.0)], [1], "ab", "Arc 0 has the label 7, which is no code"),
+        ([(0, 1, 7, 1.0)], [1], "ab", "Arc 0 has the label 7, which is not a code"),
         ([(0, 1, -2, 1.0)], [1], None, "Arc 0 has the label -2"),
         ([(0, 1, 0.5, 1.0)], [1], "ab", "Arc 0 has the label 0.5"),
         ([], {2: np.nan}, "ab", "Final state 2 has the weight nan"),
@@ -80,7 +80,7 @@ def test_acceptors_of_strings():
     ]  # masked: after the last letter
     with pytest.raises(ValueError, match="Unknown letter 'x'"):
         acceptor("abx", "ab")
-    with pytest.raises(ValueError, match="Code 9 at position 1 stands for no letter"):
+    with pytest.raises(ValueError, match="Code 9 at position 1 is not the code of a letter"):
         acceptor(np.array([0, 9]), "ab")
     with pytest.raises(ValueError, match="Code -1 at position 0"):
         acceptor(np.array([-1, 0]))
@@ -168,7 +168,7 @@ def test_bad_text_is_named_by_line(text, message):
 
 
 def test_what_text_cannot_say_is_an_error():
-    with pytest.raises(ValueError, match="has no cost -ln"):
+    with pytest.raises(ValueError, match="has no cost, -ln"):
         to_text(Transducer.from_arcs([(0, 1, "a", -1.0)], [1], "ab"), costs=True)
     with pytest.raises(ValueError, match="acceptor=False"):
         to_text(Transducer.from_arcs([(0, 1, "a", "b", 1.0)], [1], "ab"), acceptor=True)
@@ -190,7 +190,7 @@ def test_lattices_and_back():
     assert plain(from_lattice(X, -3)) == plain(parts[0])
     with pytest.raises(IndexError, match="no lattice 3; there are 3"):
         from_lattice(X, 3)
-    with pytest.raises(ValueError, match="Machine 0 writes other letters"):
+    with pytest.raises(ValueError, match="Machine 0 is not an acceptor"):
         to_lattices([Transducer.from_arcs([(0, 1, "a", "b", 1.0)], [1], "ab")])
     with pytest.raises(ValueError, match="none of the machines does"):
         to_lattices([acceptor(np.array([1]))])

@@ -173,7 +173,7 @@ def test_lattices_are_packed_as_they_are():
 
 def test_what_cannot_be_packed_is_named():
     good = acceptor("ab", "ab")
-    with pytest.raises(ValueError, match="Machine 1 writes other letters"):
+    with pytest.raises(ValueError, match="Machine 1 is not an acceptor"):
         pack([good, Transducer.from_arcs([(0, 1, "a", "b", 1.0)], [1], "ab")])
     with pytest.raises(ValueError, match="Machine 1 has epsilon arcs"):
         pack([good, Transducer.from_arcs([(0, 1, None, 1.0)], [1], "ab")])
@@ -186,7 +186,7 @@ def test_what_cannot_be_packed_is_named():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: ngram_counter("ab", 0), "n=0 must be a whole number from 1 on"),
+        (lambda: ngram_counter("ab", 0), "n=0 must be an integer of at least 1"),
         (lambda: ngram_counter(None, 2), "needs an alphabet"),
         (lambda: gappy_ngram_counter("ab", 2, -0.5), "decay=-0.5"),
         (lambda: gappy_ngram_counter("ab", 2, 0.5, -1), "max_gap=-1"),

@@ -132,7 +132,7 @@ def test_rounds_are_drawn(three, tmp_path, monkeypatch, options, target):
         (("--origin", 1), "gives each kernel its own coefficients of the rows"),
         (("--class", "l"), "name the file of the picture with --plot"),
         (("--plot", "r.png", "--class", "x"), "--class x is no class of the model; it knows k, l, m"),
-        (("--plot", "r.doc"), "does not tell the kind of picture"),
+        (("--plot", "r.doc"), "is not a known kind of picture"),
     ],
 )
 def test_pictures_that_a_mixture_has_not(three, options, sentence):

@@ -108,7 +108,7 @@ def test_a_class_of_several_is_named(folder):
         ),
         (("one.kw", "--plot", "p.png", "--draw", "ngrams"), "--draw ngrams is for kernels that count n-grams"),
         (("one.kw", "--draw", "poim"), "name its file with --plot"),
-        (("one.kw", "--plot", "p.doc"), "does not tell the kind of picture"),
+        (("one.kw", "--plot", "p.doc"), "is not a known kind of picture"),
         (("one.kw", "-k", 9), "k-mers of 1 to 4 letters"),
     ],
 )

@@ -321,7 +321,7 @@ def test_the_automatic_choice():
 def test_a_solver_that_does_not_fit_says_which_does():
     with pytest.raises(TypeError, match="logistic loss has no box-constrained dual; use solver='newton'"):
         run(make("smo"), problem("logistic"), TIGHT)
-    with pytest.raises(TypeError, match="hinge loss has a kink; use solver='smo' or 'chunking'"):
+    with pytest.raises(TypeError, match="hinge loss is not differentiable; use solver='smo' or 'chunking'"):
         run(make("newton"), problem("hinge"), TIGHT)
     with pytest.raises(TypeError, match="'smo' needs the Gram matrix in memory; raise memory_limit or use"):
         run(make("smo"), problem("hinge", store="cached"), TIGHT)

@@ -155,7 +155,7 @@ COMMANDS = {
     "unwritable output": ("train none.csv --out good.csv/m.kw", "good.csv is not a directory"),
     "unwritable predictions": ("predict good.csv.kw good.csv --out good.csv/p", "good.csv is not a directory"),
     "unwritable picture": ("evaluate good.csv.kw good.csv --plot good.csv/p.png", "good.csv is not a directory"),
-    "strange picture": ("evaluate good.csv.kw good.csv --plot p.doc", "does not tell the kind of picture"),
+    "strange picture": ("evaluate good.csv.kw good.csv --plot p.doc", "is not a known kind of picture"),
     "directory as output": ("train good.csv --out folder", "it is a directory, expected the name of a file"),
     "data as output": ("train good.csv --out good.csv", "would overwrite the data"),
     "duplicate ids": (

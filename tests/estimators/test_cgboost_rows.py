@@ -217,7 +217,7 @@ def test_bad_rows():
         fitted.decision_function(X)
     with pytest.raises(ValueError, match="validation must be a pair"):
         fitted.fit(X, Y, validation=X)
-    with pytest.raises(ValueError, match="class 'maybe', which training rows lack"):
+    with pytest.raises(ValueError, match="class 'maybe', which the training rows do not have"):
         fitted.fit(X, Y, validation=(X[:1], ["maybe"]))
     for rows, labels, sentence in (
         (X[:5], Y[:3], "X has 5 rows, but y has 3 entries"),
@@ -230,11 +230,11 @@ def test_bad_rows():
         kw.CGBoostRegressor(KERNELS).fit(X, REAL, validation=(["ACGT"], [1.0]))
     with pytest.raises(ValueError, match="Both validation rows and validation_fraction"):
         clone(fitted).set_params(validation_fraction=0.5).fit(X, Y, validation=(X, Y))
-    with pytest.raises(ValueError, match="TR3 stops by the errors on labelled rows"):
+    with pytest.raises(ValueError, match="TR3 needs labelled validation rows"):
         kw.CGBoostNovelty(KERNELS, termination="TR3").fit(X)
-    with pytest.raises(ValueError, match=r"labels 1 .normal. and -1 .novel. only"):
+    with pytest.raises(ValueError, match=r"must have the labels 1 .normal. and -1 .novel."):
         kw.CGBoostNovelty(KERNELS).fit(X, validation=(X, Y))
-    with pytest.raises(ValueError, match=r"TR3 needs normal rows .1. and novel ones"):
+    with pytest.raises(ValueError, match=r"TR3 needs both normal .1. and novel .-1. validation rows"):
         kw.CGBoostNovelty(KERNELS, termination="TR3").fit(X, validation=(NEW, np.ones(40)))
     assert kw.CGBoostNovelty(KERNELS[2:3], nu=0.1).fit(X, validation=(NEW, np.ones(40))).converged_
     with pytest.raises(ValueError, match="of row 1 with itself is not finite"):

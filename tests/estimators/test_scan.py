@@ -286,7 +286,7 @@ def test_an_interrupted_scan(genome, tmp_path, monkeypatch):
     monkeypatch.setattr(flow.Pace, "tell", stop)
     call = ["predict", folder / "wd.kw", folder / "g.fa", "--scan"]
     result = run(*call, code=130)
-    assert result.stderr == "interrupted: what was written is a part of the scan\n"
+    assert result.stderr == "interrupted: the output holds only a part of the scan\n"
     assert len(table(result.stdout)) == 790
     assert run(*call, "--out", tmp_path / "w", code=130).stderr == "interrupted: nothing was saved\n"
     assert list(tmp_path.iterdir()) == []

@@ -160,7 +160,7 @@ def test_what_cannot_be_drawn_gets_one_sentence(model, stars):
         WeightPathDisplay.from_estimators([model, other], [1, 2])
     with pytest.raises(ValueError, match="a value for each model"):
         WeightPathDisplay.from_estimators([model], [1, 2])
-    with pytest.raises(TypeError, match="holds no path"):
+    with pytest.raises(TypeError, match="has no path of weights"):
         WeightPathDisplay.from_estimator(model)
     with pytest.raises(TypeError, match="without trace_"):
         ConvergenceDisplay.from_estimators({"raw": kw.MKLClassifier()})

@@ -199,7 +199,7 @@ def test_what_they_refuse():
             run(solver, problem(p=1.0), Stop())
         with pytest.raises(ValueError, match="is for the losses hinge, logistic, smooth_hinge"):
             choose_mkl_solver(name, problem("squared_hinge"))
-    with pytest.raises(ValueError, match=r"elastic=-1\.0 must be a number from 0 on"):
+    with pytest.raises(ValueError, match=r"elastic=-1\.0 must be a non-negative number"):
         UFO(elastic=-1.0)
     with pytest.raises(ValueError, match="online_passes must be at least 1, and eta positive"):
         Obscure(online_passes=0)

@@ -74,7 +74,7 @@ def _arc(number: int, arc: Any, codes: dict[str, int], alphabet: Alphabet | None
 
 def _state(state: Any, where: str) -> int:
     if not isinstance(state, Integral) or isinstance(state, bool) or not 0 <= int(state) < MOST:
-        raise ValueError(f"{where} has the state {state!r}; states are whole numbers from 0 on.")
+        raise ValueError(f"{where} has the state {state!r}; states are non-negative integers.")
     return int(state)
 
 
@@ -94,10 +94,10 @@ def _label(number: int, label: Any, codes: dict[str, int], alphabet: Alphabet | 
             raise ValueError(f"Arc {number} has the unknown letter {label!r}; the alphabet is {alphabet!r}.")
         return codes[label]
     if not isinstance(label, Integral) or isinstance(label, bool):
-        raise ValueError(f"Arc {number} has the label {label!r}; labels are letters, their codes, or None for nothing.")
+        raise ValueError(f"Arc {number} has the label {label!r}; labels are letters, their codes, or None for epsilon.")
     highest = MOST - 1 if alphabet is None else alphabet.size
     if not EPSILON <= int(label) <= highest:
-        raise ValueError(f"Arc {number} has the label {label}, which is no code; codes run from 0 to {highest}.")
+        raise ValueError(f"Arc {number} has the label {label}, which is not a code; codes run from 0 to {highest}.")
     return int(label)
 
 
@@ -145,7 +145,7 @@ def _checked_codes(codes: Array, alphabet: Alphabet | None) -> Array:
     strange |= wide >= MOST
     if strange.any():
         place = int(np.argmax(strange))
-        raise ValueError(f"Code {codes[place]} at position {place} stands for no letter.")
+        raise ValueError(f"Code {codes[place]} at position {place} is not the code of a letter.")
     return wide.astype(np.int32)
 
 
@@ -186,7 +186,9 @@ def to_lattices(acceptors: Iterable[Transducer], ids: Iterable[str] | None = Non
     parts = list(acceptors)
     for number, part in enumerate(parts):
         if not part.is_acceptor:
-            raise ValueError(f"Machine {number} writes other letters than it reads; project it on one side first.")
+            raise ValueError(
+                f"Machine {number} is not an acceptor: its outputs differ from its inputs; project it first."
+            )
     alphabet = shared_alphabet(parts)
     if alphabet is None:
         raise ValueError("Lattices have an alphabet, but none of the machines does.")

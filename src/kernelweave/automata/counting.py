@@ -119,7 +119,7 @@ def _alphabet(alphabet: Any) -> Alphabet:
 
 def _check_count(name: str, value: Any, least: int) -> None:
     if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
-        raise ValueError(f"{name}={value!r} must be a whole number from {least} on.")
+        raise ValueError(f"{name}={value!r} must be an integer of at least {least}.")
 
 
 def _copy(alphabet: Alphabet, source: int, target: int) -> tuple[Array, ...]:

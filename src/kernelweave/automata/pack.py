@@ -82,14 +82,14 @@ def _packed_lattices(X: Lattices) -> AcceptorTable:
 
 def _checked(number: int, machine: Transducer) -> Transducer:
     if not machine.is_acceptor:
-        raise ValueError(f"Machine {number} writes other letters than it reads; project it on one side first.")
+        raise ValueError(f"Machine {number} is not an acceptor: its outputs differ from its inputs; project it first.")
     if (machine.inputs == EPSILON).any():
         raise ValueError(_no_epsilons(number))
     try:
         return topological_sort(machine)
     except ValueError:
         raise ValueError(
-            f"Machine {number} has a cycle, so that its intersections cannot be swept; compose and use total_weight."
+            f"Machine {number} has a cycle, but intersections need acyclic machines; compose and use total_weight."
         ) from None
 
 

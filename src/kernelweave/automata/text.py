@@ -41,7 +41,9 @@ def to_text(machine: Transducer, *, costs: bool = False, acceptor: bool = False)
     1 2.0
     """
     if acceptor and not machine.is_acceptor:
-        raise ValueError("The machine writes other letters than it reads; write it with acceptor=False.")
+        raise ValueError(
+            "The machine is not an acceptor: its outputs differ from its inputs; write it with acceptor=False."
+        )
     spelled = _spelling(machine.alphabet)
     m = machine
     ends = [f"{state} {_written(m.finals[state], costs)}" for state in np.flatnonzero(m.finals).tolist()]
@@ -128,14 +130,14 @@ def _numbered(
 
 def _state(field: str, where: str) -> int:
     if not (field.isascii() and field.isdigit()):
-        raise ValueError(f"{where} has the state {field!r}; states are whole numbers from 0 on.")
+        raise ValueError(f"{where} has the state {field!r}; states are non-negative integers.")
     return int(field)
 
 
 def _label(field: str, where: str, codes: dict[str, int], alphabet: Alphabet | None) -> int:
     if alphabet is None:
         if not (field.isascii() and field.isdigit() and int(field) <= MOST):
-            raise ValueError(f"{where} has the label {field!r}; without an alphabet labels are numbers, 0 for nothing.")
+            raise ValueError(f"{where} has the label {field!r}; without an alphabet labels are numbers, 0 for epsilon.")
         return int(field) - 1
     if field == NOTHING:
         return EPSILON
@@ -167,7 +169,7 @@ def _written(weight: float, costs: bool) -> str:
     if not costs:
         return repr(float(weight))
     if weight <= 0:
-        raise ValueError(f"The weight {weight} has no cost -ln; write plain weights with costs=False.")
+        raise ValueError(f"The weight {weight} has no cost, -ln(weight); write plain weights with costs=False.")
     return repr(0.0 - math.log(weight))
 
 

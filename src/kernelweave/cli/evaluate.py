@@ -98,7 +98,7 @@ def _check_two(model: Any, what: str) -> None:
 def check_picture(plot: str) -> None:
     """Raise if the name of a picture does not tell its kind."""
     if not plot.lower().endswith(PICTURES):
-        raise ValueError(f"--plot {plot} does not tell the kind of picture; end the name in {', '.join(PICTURES)}.")
+        raise ValueError(f"--plot {plot} is not a known kind of picture; end the name in {', '.join(PICTURES)}.")
 
 
 def save_picture(display: Any, plot: str) -> None:

@@ -93,7 +93,7 @@ def scan(model: Any, names: dict[str, str | None], how: Scanning, reading: Readi
         except KeyboardInterrupt:
             if not at_once or how.top is not None:
                 raise
-            typer.echo("interrupted: what was written is a part of the scan", err=True)
+            typer.echo("interrupted: the output holds only a part of the scan", err=True)
             raise typer.Exit(INTERRUPTED) from None
     _summary(names, scanner, n_reported, listed, pace.seconds, say)
 

@@ -173,7 +173,7 @@ def _training_rows(model: Any) -> Sequences:
     core = model[-1] if hasattr(model, "steps") else model
     check_is_fitted(core, "reference_")
     if not isinstance(core.reference_, Sequences):
-        raise TypeError("Only a model that was trained on sequences can be slid along sequences.")
+        raise TypeError("Only a model that was trained on sequences can scan sequences.")
     return core.reference_
 
 

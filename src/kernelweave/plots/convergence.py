@@ -85,8 +85,8 @@ class ConvergenceDisplay:
                 raise TypeError(f"{name!r} is a {type(model).__name__} without trace_; expected a fitted estimator.")
             if len(model.trace_) and not np.isfinite(model.trace_["gap"]).any():
                 raise ValueError(
-                    f"{name!r} has no duality gap but that of its end, duality_gap_: its iterations were not certified "
-                    "one by one, so that there is no curve to draw."
+                    f"{name!r} was not certified while it was trained, so there is no curve to draw; its duality_gap_ "
+                    "is that of the end."
                 )
         tols = {getattr(model, "tol", None) for model in models.values()}
         runs = [run for name, model in models.items() for run in _runs(name, model.trace_)]

@@ -137,7 +137,7 @@ def _outputs(model: Any, target: Any) -> list[int]:
     classes = list(getattr(model, "classes_", ()))
     if len(every) == 1 or target not in classes:
         listed = f"choose one of {', '.join(map(str, classes))}" if len(every) > 1 else "this model has one course only"
-        raise ValueError(f"target={target!r} is none of several classes; {listed}.")
+        raise ValueError(f"target={target!r} is not a class of the model; {listed}.")
     return [classes.index(target)]
 
 

@@ -92,7 +92,7 @@ class WeightPathDisplay:
         names : shorter names of the kernels, in their order
         """
         if not hasattr(model, "path_weights_"):
-            raise TypeError(f"{type(model).__name__} holds no path; a fitted MKLClassifierCV does.")
+            raise TypeError(f"{type(model).__name__} has no path of weights; use a fitted MKLClassifierCV.")
         norm = model.norm_ if norm is None else norm
         if norm not in list(model.norms):
             raise ValueError(f"norm={norm!r} is not among the norms of the model, {list(model.norms)}.")
@@ -170,7 +170,7 @@ def fitted_weights(model: Any) -> np.ndarray:
     """Return the weights of a fitted model, or raise one sentence."""
     if hasattr(model, "columns_"):
         raise TypeError(
-            f"{type(model).__name__} gives each kernel its own coefficients of the rows in place of one weight; "
+            f"{type(model).__name__} has one coefficient for each kernel and row in place of kernel weights; "
             "RoundsDisplay draws its columns."
         )
     if not hasattr(model, "kernel_weights_"):

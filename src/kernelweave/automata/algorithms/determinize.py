@@ -93,7 +93,7 @@ def determinize(
     """
     rules = rules_for(exact, tolerance)
     if not machine.is_acceptor:
-        raise ValueError("Determinisation wants an acceptor, and this machine is a transducer; project it first.")
+        raise ValueError("Determinisation needs an acceptor, but this machine is a transducer; project it first.")
     m = in_label_order(topological_sort(remove_epsilon(machine)))
     if exact:
         check_whole(m.weights, m.finals)

@@ -61,9 +61,7 @@ def _epsilon_order(m: Transducer, empty: Array) -> Array:
     loops = m.source[empty & (m.source == m.target)]
     if len(loops) or len(bounds) <= m.n_states:
         state = loops[0] if len(loops) else order[bounds[:-1][np.diff(bounds) > 1][0]]
-        raise ValueError(
-            f"A cycle of epsilon arcs goes through state {state}; such a machine cannot be freed of epsilons."
-        )
+        raise ValueError(f"A cycle of epsilon arcs goes through state {state}; its epsilons cannot be removed.")
     return order
 
 

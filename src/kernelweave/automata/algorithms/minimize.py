@@ -60,7 +60,7 @@ def minimize(machine: Transducer, *, exact: bool = False, tolerance: float = TOL
     """
     rules = rules_for(exact, tolerance)
     if not machine.is_acceptor:
-        raise ValueError("Minimisation wants an acceptor, and this machine is a transducer; project it first.")
+        raise ValueError("Minimisation needs an acceptor, but this machine is a transducer; project it first.")
     m = connect(machine)
     if not is_deterministic(m):
         m = determinize(m, exact=exact, tolerance=tolerance)

@@ -194,7 +194,7 @@ def topological_sort(machine: Transducer) -> Transducer:
         return m
     order = topological_places(m.starts, m.target)
     if order is None:
-        raise ValueError("A machine with a cycle has no topological order; this operation wants an acyclic one.")
+        raise ValueError("A machine with a cycle has no topological order; this operation needs an acyclic machine.")
     m = _renumbered(m, order)
     return sorted_by_source(m.source, m.target, m.inputs, m.outputs, m.weights, m.finals, m.alphabet)
 

@@ -187,7 +187,7 @@ class CGBoostClassifier(ClassifierMixin, CGBoostEstimator):
         y = targets(X, y)
         strange = np.setdiff1d(y, self.classes_)
         if len(strange):
-            raise ValueError(f"The rows have the class {strange.tolist()[0]!r}, which training rows lack.")
+            raise ValueError(f"The rows have the class {strange.tolist()[0]!r}, which the training rows do not have.")
         return Held(X, y, np.ones(len(y)))
 
     def decision_function(self, X: Any, per_kernel: bool = False) -> Array:

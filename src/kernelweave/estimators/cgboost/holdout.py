@@ -53,7 +53,7 @@ def draw(strata: Array, rows: Array, fraction: float, rng: np.random.RandomState
     chosen = np.sort(np.concatenate(found))
     if len(chosen) == 0:
         raise ValueError(
-            f"validation_fraction={fraction!r} of n_samples={len(rows)} is less than one row; raise it or hand "
+            f"validation_fraction={fraction!r} of n_samples={len(rows)} is less than one row; raise it or pass "
             "validation rows to fit."
         )
     return chosen

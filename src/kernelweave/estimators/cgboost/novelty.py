@@ -145,7 +145,7 @@ class CGBoostNovelty(OutlierMixin, CGBoostEstimator):
         X = self._rows(X)
         weight = row_weights(sample_weight, X)
         if validation is None and "TR3" in self._rules().termination:
-            raise ValueError("TR3 stops by the errors on labelled rows; hand them to fit as validation=(X, y).")
+            raise ValueError("TR3 needs labelled validation rows; pass them to fit as validation=(X, y).")
         self._fraction(validation)
         held = self._given_judges(validation)
         none = np.zeros(len(weight))
@@ -162,11 +162,11 @@ class CGBoostNovelty(OutlierMixin, CGBoostEstimator):
         X = new_rows(self, X, self._given_kernels())
         y = targets(X, y)
         if not np.isin(y, KINDS).all():
-            raise ValueError("Rows that judge novelty detection have the labels 1 (normal) and -1 (novel) only.")
+            raise ValueError("Validation rows of novelty detection must have the labels 1 (normal) and -1 (novel).")
         if "TR3" in self._rules().termination and len(np.unique(y)) < len(KINDS):
             raise ValueError(
-                "TR3 needs normal rows (1) and novel ones (-1): of one kind alone, a model that says the same of all "
-                "rows is the best."
+                "TR3 needs both normal (1) and novel (-1) validation rows: where all have the same label, a model that "
+                "predicts it for every row has no error."
             )
         return Held(X, y.astype(float), np.ones(len(y)))
 

@@ -152,7 +152,7 @@ class MKLClassifierCV(MKLClassifier):
         for value in self.Cs:
             positive("C", value)
         if len(self.Cs) == 0 or any(b <= a for a, b in pairwise(self.Cs)):
-            raise ValueError(f"Cs={self.Cs!r} must be growing positive numbers.")
+            raise ValueError(f"Cs={self.Cs!r} must be positive numbers in increasing order.")
         if len(self.norms) == 0 or any(not p >= 1 for p in self.norms):
             raise ValueError(f"norms={self.norms!r} must be numbers of at least 1.")
         if self.scoring not in SCORINGS:

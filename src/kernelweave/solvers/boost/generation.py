@@ -69,7 +69,7 @@ def generate(
     ('TR2', 'all', True)
     """
     if "TR3" in rules.termination and validation is None:
-        raise ValueError("TR3 stops by the validation error; give validation rows.")
+        raise ValueError("TR3 ends a fit by the validation error; give validation rows.")
     solver = Generation(problem, pool, rules, order, validation, train_error)
     stop = Stop(rules.tol, rules.max_rounds)
     done = run(solver, problem, stop, lambda progress: (monitor is not None and monitor(progress)) or solver.ended)

@@ -21,5 +21,5 @@ def solve(model: Any) -> Any:
     """Solve from the last basis; return the solution, or raise where there is none."""
     model.run()
     if model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        raise RuntimeError(f"HiGHS ended the master programme as {model.getModelStatus()}.")
+        raise RuntimeError(f"HiGHS did not solve the linear programme: its status is {model.getModelStatus()}.")
     return model.getSolution()

@@ -44,7 +44,7 @@ class Newton:
     def init(self, problem: Problem, start: Array | None, stop: Stop) -> None:
         """Start from `start` (alpha) or from zero."""
         if not problem.loss.smooth:
-            raise TypeError(f"{problem.loss.name} loss has a kink; use solver='smo' or 'chunking'.")
+            raise TypeError(f"The {problem.loss.name} loss is not differentiable; use solver='smo' or 'chunking'.")
         self.problem, self.stop = problem, stop
         self.alpha = np.zeros(problem.operator.n) if start is None else np.array(start, dtype=float)
         self.F = product(problem.operator, self.alpha)

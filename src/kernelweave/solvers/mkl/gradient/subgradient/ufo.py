@@ -40,7 +40,7 @@ class UFO(Subgradient):
 
     def __init__(self, elastic: float = 0.0, random_state: int = 0):
         if not 0 <= elastic < np.inf:
-            raise ValueError(f"elastic={elastic!r} must be a number from 0 on.")
+            raise ValueError(f"elastic={elastic!r} must be a non-negative number.")
         super().__init__(random_state)
         self.elastic = float(elastic)
 

@@ -68,7 +68,7 @@ class PaperEpochs:
     def __init__(self, walk: SVRG, epsilon: float):
         if len(walk.design.parts) > 1:
             raise MemoryError(
-                "schedule='paper' draws rows from anywhere, but these features do not fit the memory_limit at once; "
+                "schedule='paper' draws rows at random from all of them, but their features exceed the memory_limit; "
                 "use schedule='adaptive' or raise the limit."
             )
         self.walk, self.epsilon, self.rounds = walk, epsilon, math.ceil(math.log(1.0 / epsilon))
