@@ -125,9 +125,7 @@ def test_sequences_go_through_model_selection():
     assert roc_auc_score(y_test, fitted.decision_function(test)) > 0.8
     with pytest.raises(ValueError, match=r"trained on the alphabet 'dna', but the input has 'protein'\."):
         fitted.predict(kw.Sequences.from_strings(["MKV"], alphabet="protein"))
-    with pytest.raises(
-        TypeError, match="trained on sequences or lattices, but the input is missing or of another kind"
-    ):
+    with pytest.raises(TypeError, match="trained on sequences or lattices, but the input is a table"):
         fitted.predict(NEW)
 
 

@@ -137,7 +137,8 @@ def test_damaged_lattices_in_a_model_file_are_refused():
     assert Reader(writer.tensors).value(node) == X
     for name, value in (("target", 0), ("weights", -1.0), ("labels", 99), ("finals", np.nan)):
         tensors = dict(writer.tensors)
-        tensors[node[name]] = np.full_like(tensors[node[name]], value)
+        at = node["state"][name]["tensor"]
+        tensors[at] = np.full_like(tensors[at], value)
         with pytest.raises(ValueError, match="Lattice 0"):
             Reader(tensors).value(node)
 

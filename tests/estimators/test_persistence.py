@@ -136,7 +136,7 @@ def test_everything_that_was_learned_comes_back(tmp_path):
     assert loaded.duality_gap_ == model.duality_gap_
     assert np.array_equal(loaded.certificate_.alpha, model.certificate_.alpha)
     assert loaded.trace_.columns == model.trace_.columns
-    assert loaded._alphabets == model._alphabets
+    assert loaded._input == model._input
     again = tmp_path / "again.kw"
     save(loaded, again)
     assert again.read_bytes() == (tmp_path / "model.kw").read_bytes()

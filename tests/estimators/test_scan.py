@@ -69,7 +69,7 @@ def test_a_file_is_scanned_as_by_hand(tmp_path_factory, records, size, window, s
     anchors = [("AG", 0), ("C", window - 1)] if anchored else []
     options = {"both_strands": both, "anchor": [f"{text}@{at}" for text, at in anchors], "skip_masked": skip}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(source, "BLOCK", size)
+        patch.setattr(source, "READ_AT_ONCE", size)
         patch.setattr(scanning, "BLOCK", block)
         found = listed(kw.scan(SPECTRUM, path, window, step, **options))
     named = [(f"r{i}", record) for i, record in enumerate(records)]
@@ -212,7 +212,7 @@ def test_the_command_chooses_windows(genome):
 
 @pytest.mark.parametrize("size", [37, 1 << 20])
 def test_the_best_windows(genome, monkeypatch, size):
-    monkeypatch.setattr(source, "BLOCK", size)
+    monkeypatch.setattr(source, "READ_AT_ONCE", size)
     folder, _ = genome
     every = table(run("predict", folder / "wd.kw", folder / "g.fa", "--scan").stdout)
     best = sorted(every, key=lambda row: -row[3])  # windows of N only are all alike: the first of them comes first
@@ -315,7 +315,7 @@ def test_prediction_of_rows_does_not_depend_on_the_blocks(genome, tmp_path, monk
     assert [row[0] for row in values[1:]] == [("row" if name == "x.fa" else "") + str(i) for i in range(60)]
     np.testing.assert_allclose([float(row[1]) for row in values[1:]], WD.decision_function(SITES), rtol=1e-12)
     assert [int(row[2]) for row in values[1:]] == WD.predict(SITES).tolist()
-    monkeypatch.setattr(source, "BLOCK", 100)
+    monkeypatch.setattr(source, "READ_AT_ONCE", 100)
     blocks = []
     monkeypatch.setattr(
         "kernelweave.cli.predict.decisions", lambda model, X: (blocks.append(1), model.decision_function(X))[1]
@@ -333,7 +333,7 @@ def test_prediction_of_rows_does_not_depend_on_the_blocks(genome, tmp_path, monk
 
 def test_errors_of_rows_in_blocks_are_those_of_before(genome, tmp_path, monkeypatch):
     folder, _ = genome
-    monkeypatch.setattr(source, "BLOCK", 40)
+    monkeypatch.setattr(source, "READ_AT_ONCE", 40)
     write(tmp_path / "x.fa", SITES[:5])
     good = (tmp_path / "x.fa").read_text()
     for more, sentence in [

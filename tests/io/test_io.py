@@ -89,7 +89,7 @@ FASTA = ">one the first\r\nACGT\r\nAC GT\r\n\r\n>two\nA\nC\nG\n>three\n>four\nTT
 
 @pytest.mark.parametrize("block", [1, 2, 3, 5, 7, 11, 64, 1 << 20])
 def test_fasta_does_not_depend_on_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    monkeypatch.setattr(source, "BLOCK", block)
+    monkeypatch.setattr(source, "READ_AT_ONCE", block)
     path = tmp_path / "x"
     path.write_text(FASTA)
     X = kw.read_fasta(path)
@@ -106,7 +106,7 @@ def test_fasta_does_not_depend_on_blocks(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("block", [3, 8, 1 << 20])
 def test_labelled_does_not_depend_on_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    monkeypatch.setattr(source, "BLOCK", block)
+    monkeypatch.setattr(source, "READ_AT_ONCE", block)
     path = tmp_path / "x"
     path.write_text(f"a\tACGT\n\nbb\tGG\r\n{'c' * 100}\t\na\tT")
     data = labelled.read(path, alphabet="dna")
@@ -150,7 +150,7 @@ def test_fasta_streams(tmp_path: Path) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert X.codes.size == letters
-    assert peak < 1.3 * letters + 5 * source.BLOCK
+    assert peak < 1.3 * letters + 5 * source.READ_AT_ONCE
 
 
 def test_growing_buffer_keeps_everything() -> None:

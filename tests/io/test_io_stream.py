@@ -37,8 +37,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def in_blocks(size: int, *arguments, **options):
     """Read in blocks of `size` bytes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(source, "BLOCK", size)
-        patch.setattr(fasta, "BLOCK", size)
+        patch.setattr(source, "READ_AT_ONCE", size)
+        patch.setattr(fasta, "READ_AT_ONCE", size)
         return list(stream(*arguments, **options))
 
 
@@ -150,7 +150,7 @@ def test_many_ids_are_told_apart_in_runs(tmp_path):
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(source, "BLOCK", 1 << 17)
+    monkeypatch.setattr(source, "READ_AT_ONCE", 1 << 17)
     peaks = []
     for n in (1, 8):
         with open(tmp_path / "x.fa", "wb") as file:
@@ -169,8 +169,9 @@ def test_many_short_reads_take_little_more_than_their_letters_and_names(tmp_path
         file.writelines(f">r{i:08d}\n{'ACGT' * (width // 4)}\n" for i in range(n))
     kw.read_fasta(tmp_path / "x.fa")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(source, "BLOCK", 1 << 14)
-        patch.setattr(collect, "STEP", 1 << 14)
+        patch.setattr(source, "READ_AT_ONCE", 1 << 14)
+        patch.setattr(collect, "FIRST_BYTES", 1 << 14)
+        patch.setattr(collect, "LETTERS_AT_ONCE", 1 << 14)
         tracemalloc.start()
         X = kw.read_fasta(tmp_path / "x.fa")
         peak = tracemalloc.get_traced_memory()[1]

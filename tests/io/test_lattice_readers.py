@@ -305,4 +305,4 @@ def test_what_cannot_be_written(tmp_path):
 def test_formats_are_told_by_content_then_by_name(file):
     assert {name: sniff_lattices(file(text)) for name, text in SAME.items()} == {name: name for name in SAME}
     assert sniff_lattices(file("k\n\n", "x.fst.txt")) == "openfst"
-    assert set(door.LATTICE_FORMATS) == set(SAME)
+    assert set(door.lattice_formats()) == set(SAME)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
 from kernelweave.automata.algorithms.rational import shared_alphabet, topological_sort
 from kernelweave.automata.base import EPSILON, Array, Transducer
+from kernelweave.data.kinds import alphabet_of
 from kernelweave.data.lattices.rows import Lattices
 from kernelweave.data.rows import offsets_of
 from kernelweave.data.strings.alphabet import Alphabet
@@ -55,9 +57,9 @@ def pack(acceptors: Sequence[Transducer] | Lattices) -> AcceptorTable:
     >>> len(pack([acceptor("ab", "ab"), acceptor("ba", "ab")]))
     2
     """
-    if isinstance(acceptors, Lattices):
-        return _packed_lattices(acceptors)
-    parts = [_checked(number, machine) for number, machine in enumerate(acceptors)]
+    if alphabet_of(acceptors) is not None:
+        return _packed_lattices(cast(Lattices, acceptors))
+    parts = [_checked(number, machine) for number, machine in enumerate(cast(Sequence[Transducer], acceptors))]
     firsts = offsets_of(np.array([m.n_arcs for m in parts], np.int64))
     return AcceptorTable(
         np.concatenate([np.zeros(1, np.int64), *(m.starts[1:] + first for m, first in zip(parts, firsts))]),

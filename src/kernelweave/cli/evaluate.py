@@ -61,7 +61,8 @@ def evaluate(
     """
     check_readable(model, data, labels, negative, symbols)
     from kernelweave.cli.predict import decisions
-    from kernelweave.cli.rows import letters, need_labels, new_words, read_new, strange
+    from kernelweave.cli.rows import need_labels, read_new, strange
+    from kernelweave.data.kinds import kind_of
     from kernelweave.estimators import load
     from kernelweave.io import check_writable
 
@@ -77,7 +78,8 @@ def evaluate(
     reading = o.Reading(*common, symbols, scale, raw_weights)
     rows = read_new(data, fitted, reading)
     y = need_labels(rows, data, label)
-    note = strange(data, new_words(rows.X), letters(rows.X), reading.given() | {"format": format})
+    letters, masked = kind_of(rows.X).letters(rows.X)
+    note = strange(data, masked, letters, reading.given() | {"format": format})
     if note is not None:
         say.note("note", note)
     scores = decisions(fitted, rows.X)

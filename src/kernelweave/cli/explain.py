@@ -43,7 +43,7 @@ def is_counted(core: Any) -> bool:
 
 def counted(core: Any, top: int | None, length: int | None, target: str | None) -> dict[str, Any]:
     """Return the best n-grams of a model that counts strings, as plain data."""
-    from kernelweave.cli.rows import letters
+    from kernelweave.data.kinds import kind_of
     from kernelweave.interpret import top_ngrams
     from kernelweave.interpret.grams import counted_parts
 
@@ -52,7 +52,8 @@ def counted(core: Any, top: int | None, length: int | None, target: str | None) 
         if asked:
             raise ValueError(_WHICH)
         return {}
-    if not asked and sum(letters(part.rows) for part in counted_parts(core, label)) > QUICK_LETTERS:
+    rows = [part.rows for part in counted_parts(core, label)]
+    if not asked and sum(kind_of(X).letters(X)[0] for X in rows) > QUICK_LETTERS:
         return {}
     return {"ngrams": [asdict(gram) for gram in top_ngrams(core, top or SHOWN, length, target=label)]}
 

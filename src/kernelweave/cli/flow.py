@@ -40,13 +40,15 @@ def new_blocks(path: str, model: Any, reading: Reading) -> Iterator[tuple[list[s
 def stream_options(path: str, model: Any, reading: Reading) -> dict[str, Any] | None:
     """Return how to read a file in blocks, or None if it has to be read whole."""
     from kernelweave.cli.rows import _usual, last_step
-    from kernelweave.data.views import Strings
-    from kernelweave.io import sniff
-    from kernelweave.io.stream import STREAMED
+    from kernelweave.data.kinds import alphabet_of
+    from kernelweave.io import FORMATS, sniff
+    from kernelweave.io.stream import streamed_formats
 
     name, core, given = reading.format or sniff(path), last_step(model), reading.given()
-    known = {"alphabet", "unknown", "duplicates", *(() if name == "labelled" else ("label",))}
-    if name not in STREAMED or not isinstance(core.reference_, Strings) or set(given) - known:
+    if name not in streamed_formats():
+        return None
+    known = {"alphabet", "unknown", "duplicates", "label"} & set(FORMATS[name].options)
+    if alphabet_of(core.reference_) is None or set(given) - known:
         return None
     usual = {key: value for key, value in _usual(model, core).items() if key in known}
     options = {**usual, **({"label": None} if "label" in usual else {}), **given, "format": name}
@@ -74,7 +76,7 @@ def streamed(path: str, model: Any, reading: Reading, options: dict[str, Any]) -
 @contextmanager
 def writing(out: str | None) -> Iterator[Write]:
     """Give a function that writes lines: to a file, which appears when all is done, or to standard output at once."""
-    from kernelweave.io.atomic import open_aside
+    from kernelweave.io import open_aside
 
     if out is None:
         yield sys.stdout.writelines

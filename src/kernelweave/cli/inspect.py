@@ -96,7 +96,7 @@ def inspect(
         learned = mixture.rounds(core, model, plot, target, any(given is not None for given in others))
     else:
         learned = _learned(core, model, top, length, target, plot, draw, origin)
-    shown = [("file", file), *_lines(found), *explain.lines(learned)]
+    shown = [("file", file), *_lines(found, fitted), *explain.lines(learned)]
     say.result({**values, **learned}, shown + ([("picture", plot)] if plot else []))
     explain.table(learned, say)
 
@@ -198,16 +198,10 @@ def certificate_line(values: dict[str, Any]) -> str:
 
 def _input(core: Any) -> dict[str, Any]:
     """Return what the rows of the model are."""
-    from kernelweave.data import Lattices, Views
-    from kernelweave.data.views import Strings
+    from kernelweave.data.kinds import named
 
-    rows = core.reference_
-    if isinstance(rows, Strings):
-        kind = "lattices" if isinstance(rows, Lattices) else "sequences"
-        return {"kind": kind, "alphabet": rows.alphabet.name, "letters": rows.alphabet.size}
-    if isinstance(rows, Views):
-        return {"kind": "views", "names": list(rows.names)}
-    return {"kind": "table", "columns": core.n_features_in_}
+    rows = core._input
+    return {"kind": rows.kind, **named(rows.kind).facts(rows.content)}
 
 
 def listed_kernels(kernels: list[dict[str, Any]]) -> str:
@@ -220,21 +214,10 @@ def listed_kernels(kernels: list[dict[str, Any]]) -> str:
     return f"{len(used)} of {len(kernels)} have a weight: {listed}" + (", ..." if len(used) > 10 else "")
 
 
-def _over(rows: dict[str, Any]) -> str:
-    """Say what strings are made of."""
-    if rows["alphabet"] == "words":
-        return f"of words ({rows['letters']} of them)"
-    return f"over the {rows['alphabet']} alphabet ({rows['letters']} letters)"
+def _lines(found: dict[str, Any], model: Any) -> list[tuple[str, str]]:
+    from kernelweave.cli.rows import last_step
 
-
-def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
-    rows = found["input"]
-    what = {
-        "sequences": lambda: f"sequences {_over(rows)}",
-        "lattices": lambda: f"lattices {_over(rows)}",
-        "views": lambda: f"views named {', '.join(rows['names'])}",
-        "table": lambda: f"tables of {rows['columns']} columns" + (", standardized" if found["standardized"] else ""),
-    }[rows["kind"]]()
+    what = f"{last_step(model)._input}" + (", standardized" if found["standardized"] else "")
     params = ", ".join(f"{name}={value!r}" for name, value in found["parameters"].items() if value is not None)
     lines = [
         ("estimator", f"{found['estimator']}({params})"),

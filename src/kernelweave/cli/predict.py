@@ -59,7 +59,7 @@ def predict(
     if not scan and how.given():
         raise ValueError(f"{how.given()[0]} is about windows; add --scan to score them.")
     from kernelweave.estimators import load
-    from kernelweave.io.atomic import check_writable
+    from kernelweave.io import check_writable
 
     if out is not None:
         check_writable(out)
@@ -78,7 +78,8 @@ def _predict_rows(model: Any, files: dict[str, str | None], reading: o.Reading, 
     import sys
 
     from kernelweave.cli.flow import Pace, new_blocks, writing
-    from kernelweave.cli.rows import letters, new_words, strange
+    from kernelweave.cli.rows import strange
+    from kernelweave.data.kinds import kind_of
 
     out, header = files["out"], _header(model)
     listed: list[dict[str, Any]] | None = [] if say.as_json and out is None else None
@@ -93,7 +94,8 @@ def _predict_rows(model: Any, files: dict[str, str | None], reading: o.Reading, 
             else:
                 write(_lines([] if n_rows else header, names, scores, found))
             labels.update(() if found is None else found.tolist())
-            n_rows, unknown, total = n_rows + len(names), unknown + new_words(X), total + letters(X)
+            letters, masked = kind_of(X).letters(X)
+            n_rows, unknown, total = n_rows + len(names), unknown + masked, total + letters
             pace.tell(n_rows)
     note = strange(str(files["data"]), unknown, total, reading.given() | {"format": reading.format})
     if note is not None:

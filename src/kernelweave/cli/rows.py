@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from kernelweave.cli.options import Reading
-from kernelweave.data import Alphabet, Lattices, Sequences, Views
-from kernelweave.data.views import Strings
+from kernelweave.data import Alphabet
+from kernelweave.data.kinds import alphabet_of, kind_of, named
 from kernelweave.io import FORMATS, Dataset, read, sniff
 from kernelweave.io.dataset import label_text, parse_labels
 from kernelweave.io.source import numbered_lines
@@ -48,12 +48,12 @@ def read_new(path: str, model: Any, reading: Reading) -> Dataset:
 
 
 def _check_kind(path: str, name: str, core: Any) -> None:
-    """Raise if a table is given to a model of strings or lattices, or the other way round."""
-    if name not in FORMATS or (FORMATS[name].holds != "table") == isinstance(core.reference_, Strings):
+    """Raise if a format holds rows of another kind than the model was trained on."""
+    if name not in FORMATS:
         return
-    trained = {Sequences: "sequences", Lattices: "lattices"}.get(type(core.reference_), "a table")
-    found = "a table" if FORMATS[name].holds == "table" else FORMATS[name].holds
-    raise ValueError(f"{path} holds {found}, but the model was trained on {trained}.")
+    trained, held = named(core._input.kind), [named(kind) for kind in FORMATS[name].holds]
+    if trained.family not in [kind.family for kind in held]:
+        raise ValueError(f"{path} holds {held[0].noun}, but the model was trained on {trained.noun}.")
 
 
 def _posterior(name: str) -> dict[str, Any]:
@@ -91,36 +91,9 @@ def need_labels(data: Dataset, path: str, key: str | None = None) -> np.ndarray:
     ways = "name the column or field with --label"
     if data.format in ("fasta", "fastq"):
         ways = "give the negative sequences with --negative, labels with --labels, or headers with label=VALUE"
-    elif data.format != "jsonl" and FORMATS[data.format].holds != "table":
+    elif data.format != "jsonl" and not kind_of(data.X).tabular:
         ways = "give them with --labels or the negative rows with --negative"
     raise ValueError(f"{path} has no labels; {ways}.")
-
-
-def describe(X: Any) -> str:
-    """Say in a few words what rows are."""
-    if isinstance(X, Sequences):
-        lengths = X.lengths
-        span = f"{lengths.min()}" if X.is_fixed_length else f"{lengths.min()} to {lengths.max()}"
-        unit = "words" if X.alphabet.kind == "words" else "letters"
-        return f"{len(X)} sequences of {span} {unit} ({X.alphabet.name})"
-    if isinstance(X, Lattices):
-        low, high = X.arc_counts.min(), X.arc_counts.max()
-        return f"{len(X)} lattices of {low if low == high else f'{low} to {high}'} arcs ({X.alphabet.name})"
-    if isinstance(X, Views):
-        return f"{len(X)} rows in {len(X.names)} views: {', '.join(X.names)}"
-    return f"{X.shape[0]} rows of {X.shape[1]} columns" + (" (sparse)" if hasattr(X, "tocsr") else "")
-
-
-def letters(X: Any) -> int:
-    """Return how many letters or words strings have, or how many arcs lattices; 0 for other rows."""
-    return len(X.labels) if isinstance(X, Lattices) else len(X.codes) if isinstance(X, Sequences) else 0
-
-
-def new_words(X: Any) -> int:
-    """Return how many words or letters of rows the alphabet of the model lacks, so that they match nothing."""
-    if isinstance(X, Lattices):
-        return int(np.count_nonzero(X.labels == X.alphabet.size))
-    return int(np.count_nonzero(X.codes == X.alphabet.mask)) if isinstance(X, Sequences) else 0
 
 
 def strange(path: str, unknown: int, total: int, given: dict[str, Any]) -> str | None:
@@ -140,8 +113,9 @@ def _with_labels(data: Dataset, path: str, reading: Reading) -> Dataset:
         return replace(data, y=_labels_by_id(data, path, reading.labels))
     if not reading.negative:
         return data
-    if not isinstance(data.X, Strings) or (data.y is not None and reading.label is None):
-        kind = "has labels of its own" if isinstance(data.X, Strings) else "is a table"
+    strings = alphabet_of(data.X) is not None
+    if not strings or (data.y is not None and reading.label is None):
+        kind = "has labels of its own" if strings else f"is {kind_of(data.X).noun}"
         raise ValueError(f"--negative adds sequences to sequences without labels, but {path} {kind}.")
     options = {key: v for key, v in reading.given().items() if key != "label"}
     other = read(reading.negative, **{**_posterior(sniff(reading.negative)), **options})
@@ -151,16 +125,13 @@ def _with_labels(data: Dataset, path: str, reading: Reading) -> Dataset:
 
 
 def _joined(X: Any, other: Any, path: str, negative: str) -> Any:
-    if type(other) is not type(X):
-        names = {Sequences: "sequences", Lattices: "lattices"}
-        raise ValueError(f"{path} holds {names[type(X)]}, but {negative} is {names.get(type(other), 'a table')}.")
-    if X.alphabet.kind == "words" and other.alphabet.kind == "words" and X.alphabet != other.alphabet:
-        both = Alphabet.words(sorted({*X.alphabet.letters, *other.alphabet.letters}))
-        return type(X).concatenate([X.with_alphabet(both), other.with_alphabet(both)])
-    if X.alphabet != other.alphabet:
+    kind = kind_of(X)
+    if kind_of(other) is not kind:
+        raise ValueError(f"{path} holds {kind.noun}, but {negative} is {kind_of(other).noun}.")
+    if X.alphabet != other.alphabet and not X.alphabet.kind == other.alphabet.kind == "words":
         kinds = f"{path} holds {X.alphabet.name} letters, but {negative} holds {other.alphabet.name} letters"
         raise ValueError(f"{kinds}; if that is a mistake, name the alphabet with --alphabet.")
-    return type(X).concatenate([X, other])
+    return kind.concatenate([X, other])
 
 
 def _labels_by_id(data: Dataset, path: str, labels: str) -> np.ndarray:
@@ -196,14 +167,7 @@ def _labels_in_order(data: Dataset, path: str, labels: str) -> np.ndarray:
 def _usual(model: Any, core: Any) -> dict[str, Any]:
     """Return the options that follow from the model, where the command line does not say otherwise."""
     recorded = {key: value for key, value in source(model).items() if key not in ("format", "columns")}
-    rows = core.reference_
-    if isinstance(rows, Strings):
-        recorded["alphabet"] = rows.alphabet
-        if rows.alphabet.kind == "words":
-            recorded["unknown"] = "mask"
-    elif hasattr(core, "n_features_in_"):
-        recorded["n_features"] = core.n_features_in_
-    return recorded
+    return {**recorded, **named(core._input.kind).reading(core._input.content)}
 
 
 def _without_label(options: dict[str, Any]) -> dict[str, Any]:
@@ -230,17 +194,21 @@ def _check_alphabet(path: str, name: str, core: Any, given: dict[str, Any], data
     Without data, because they could not be read by the model's alphabet; with data, because proteins may be spelled
     with the letters of DNA, but hardly are.
     """
-    rows = core.reference_
-    if not isinstance(rows, Sequences) or "alphabet" in given or FORMATS[name].holds != "sequences":
+    trained, kind = core._input.content, named(core._input.kind)
+    if (
+        not isinstance(trained, Alphabet)
+        or kind.uncertain
+        or "alphabet" in given
+        or kind.name not in FORMATS[name].holds
+    ):
         return
-    trained = rows.alphabet
     if data is None:
         try:
             found = read(path, name, duplicates="allow", unknown="mask").X.alphabet
         except (ValueError, TypeError):
             return
     elif trained.name == "protein":
-        found = Alphabet.infer(data.X[:LOOKED_AT].to_strings()) if data.X.codes.size else trained
+        found = Alphabet.infer(data.X[:LOOKED_AT].to_strings()) if kind.letters(data.X)[0] else trained
     else:
         return
     if found != trained and found.name in ("dna", "rna", "protein") and trained.kind != "words":

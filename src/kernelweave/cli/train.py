@@ -80,7 +80,8 @@ def train(
     The certificate tells how far, at most, its objective is from the best one possible.
     """
     check_readable(data, labels, negative, symbols)
-    from kernelweave.cli.rows import describe, read_rows
+    from kernelweave.cli.rows import read_rows
+    from kernelweave.data.kinds import kind_of
     from kernelweave.io import check_writable
     from kernelweave.kernels import parse
 
@@ -102,7 +103,7 @@ def train(
     rows = read_rows(data, reading)
     _refuse_overwriting(out, [data, labels, negative])
     y = _targets(rows, data, task, label)
-    say.note("data", describe(rows.X) + _counts_text(y, task))
+    say.note("data", kind_of(rows.X).summary(rows.X) + _counts_text(y, task))
     _choose_kernel(model, rows.X, asked, normalize, say)
     whole = _with_scaler(model, rows.X, standardize, say)
     seconds, warned = _fit(whole, model, rows.X, y, say)
@@ -177,42 +178,47 @@ def _counts_text(y: Any, task: str) -> str:
 
 def _choose_kernel(model: Any, X: Any, asked: list[Any], normalize: str | None, say: Output) -> None:
     """Set the kernel or kernels and their scaling: those asked for, else what suits the data; say which."""
-    from kernelweave.data import Views
-    from kernelweave.data.views import Strings
-    from kernelweave.kernels import RBF, Linear, Sum
+    from kernelweave.data.kinds import alphabet_of, blocks_of
+    from kernelweave.kernels import Sum
     from kernelweave.kernels.abilities import Positional
 
     many = "kernels" in model.get_params(deep=False)
     if not many and len(asked) > 1:
         raise ValueError(f"--model kernel learns with one kernel, but --kernel was given {len(asked)} times.")
-    if asked:
-        kernels, why = asked, "as asked"
-    elif isinstance(X, Strings):
-        kernel, why = _string_kernel(X)
-        kernels = [kernel]
-    else:
-        kernels, why = [RBF(gamma="scale")], "the usual one for tables; width from the variance of the columns"
-        if "columns_per_round" in model.get_params(deep=False):
-            kernels, why = [Linear(), *kernels], "the usual ones for tables, the cheap one first"
-    if isinstance(X, Views):
-        kernels = [kernel.on(name) for kernel in kernels for name in X.names]
+    kernels, why = (asked, "as asked") if asked else _usual_kernels(model, X)
+    views, strings = blocks_of(X), alphabet_of(X) is not None
+    if views is not None:
+        kernels = [kernel.on(name) for kernel in kernels for name in views]
         kernels, why = (kernels, f"{why}, on each view") if many else ([Sum(kernels)], f"{why}, added over the views")
     # K-mers with a place give every row of letters the same length: one factor for all keeps them on tries.
     placed = all(isinstance(kernel, Positional) for kernel in kernels)
-    usual = "trace" if placed or (many and not isinstance(X, Strings)) else "none"
-    scaling = normalize or ("cosine" if isinstance(X, Strings) and not placed else usual)
+    usual = "trace" if placed or (many and not strings) else "none"
+    scaling = normalize or ("cosine" if strings and not placed else usual)
     model.set_params(**{"kernels": kernels} if many else {"kernel": kernels[0]})
     model.set_params(normalize=None if scaling == "none" else scaling)
     say.note("kernels" if many else "kernel", f"{', '.join(map(repr, kernels))}, {why}; normalized: {scaling}")
 
 
+def _usual_kernels(model: Any, X: Any) -> tuple[list[Any], str]:
+    """Return the kernels for rows of this kind where none are asked for, and why."""
+    from kernelweave.data.kinds import alphabet_of, blocks_of, kind_of
+    from kernelweave.kernels import RBF, Linear
+
+    if alphabet_of(X) is not None:
+        kernel, why = _string_kernel(X)
+        return [kernel], why
+    if not kind_of(X).tabular and blocks_of(X) is None:
+        raise ValueError(f"There is no usual kernel for {kind_of(X).noun}; name one with --kernel.")
+    if "columns_per_round" in model.get_params(deep=False):
+        return [Linear(), RBF(gamma="scale")], "the usual ones for tables, the cheap one first"
+    return [RBF(gamma="scale")], "the usual one for tables; width from the variance of the columns"
+
+
 def _string_kernel(X: Any) -> tuple[Any, str]:
-    from kernelweave.data import Lattices
-    from kernelweave.kernels import Spectrum, WeightedDegree
+    from kernelweave.data.kinds import kind_of
+    from kernelweave.kernels import NGram, Spectrum, WeightedDegree
 
-    if isinstance(X, Lattices):
-        from kernelweave.kernels import NGram
-
+    if kind_of(X).uncertain:
         return NGram(2, cumulative=True), "the usual one for lattices (--kernel changes it)"
     letters = X.alphabet.kind == "characters"
     if X.is_fixed_length and letters and X.shape[1]:
@@ -224,16 +230,15 @@ def _string_kernel(X: Any) -> tuple[Any, str]:
 
 def _with_scaler(model: Any, X: Any, standardize: bool, say: Output) -> Any:
     """Return the model behind a scaler if asked for; else note columns of very different scale."""
-    from kernelweave.data import Views
-    from kernelweave.data.views import Strings
+    from kernelweave.data.kinds import kind_of
     from kernelweave.kernels import Precomputed
 
     if not standardize:
-        ratio = 1.0 if isinstance(X, Strings | Views) or hasattr(X, "tocsr") else _scale_ratio(X)
+        ratio = 1.0 if not kind_of(X).tabular or hasattr(X, "tocsr") else _scale_ratio(X)
         if ratio > UNEVEN and getattr(model, "kernel", None) != Precomputed():
             say.note("note", f"the columns differ in scale by a factor of {ratio:.0f}; --standardize makes them alike")
         return model
-    if isinstance(X, Strings | Views):
+    if not kind_of(X).tabular:
         raise ValueError(f"--standardize is for tables of numbers, but the data are {type(X).__name__}.")
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler

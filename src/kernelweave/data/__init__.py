@@ -1,9 +1,24 @@
-"""Alphabets, sequences, lattices, named views and synthetic data."""
+"""Alphabets, sequences, lattices, named views, synthetic data, and the registry of row kinds."""
 
 from kernelweave.data.generators import datasets
-from kernelweave.data.lattices.rows import Lattices
+from kernelweave.data.kinds import KINDS, Description, RowKind, register
+from kernelweave.data.lattices.kind import Lattices
+from kernelweave.data.selection import select
 from kernelweave.data.strings.alphabet import Alphabet
-from kernelweave.data.strings.sequences import Sequences
-from kernelweave.data.views import Views, select
+from kernelweave.data.strings.kind import Sequences
+from kernelweave.data.tables import TableKind
+from kernelweave.data.views import Views
 
-__all__ = ["Alphabet", "Lattices", "Sequences", "Views", "datasets", "select"]
+__all__ = [
+    "KINDS",
+    "Alphabet",
+    "Description",
+    "Lattices",
+    "RowKind",
+    "Sequences",
+    "TableKind",
+    "Views",
+    "datasets",
+    "register",
+    "select",
+]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO, cast
 
 PathLike = str | os.PathLike[str]
 
@@ -37,6 +39,17 @@ def atomic_path(path: PathLike) -> Iterator[Path]:
         os.replace(aside, target)
     finally:
         aside.unlink(missing_ok=True)
+
+
+@contextmanager
+def open_aside(path: PathLike) -> Iterator[BinaryIO]:
+    """Open a file for binary writing, aside and renamed at the end; a name that ends in .gz is compressed."""
+    with atomic_path(path) as aside, open(aside, "wb") as file:
+        if not str(path).endswith(".gz"):
+            yield file
+            return
+        with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
+            yield cast(BinaryIO, packed)
 
 
 def check_writable(path: PathLike) -> None:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from kernelweave.data.strings.alphabet import Alphabet
 
 Array = np.ndarray
-BLOCK = 1 << 20
-"""Whole buffers are looked through in pieces of this many letters, to spare memory."""
+LETTERS_AT_ONCE = 1 << 20
+"""Letters of a buffer that are searched together, to spare memory."""
 
 IDS = np.dtypes.StringDType()
 """Type of the ids: strings of any length, a few bytes each."""
@@ -28,8 +28,8 @@ def offsets_of(lengths: Array) -> Array:
 
 def first_masked(codes: Array, offsets: Array, mask: int) -> tuple[int, int] | None:
     """Return (row, position) of the first masked letter, or None."""
-    for start in range(0, codes.size, BLOCK):
-        hits = codes[start : start + BLOCK] == mask
+    for start in range(0, codes.size, LETTERS_AT_ONCE):
+        hits = codes[start : start + LETTERS_AT_ONCE] == mask
         if hits.any():
             at = start + int(np.argmax(hits))
             row = int(np.searchsorted(offsets, at, side="right")) - 1
@@ -39,8 +39,8 @@ def first_masked(codes: Array, offsets: Array, mask: int) -> tuple[int, int] | N
 
 def strange_code(codes: Array, size: int, mask: int) -> int | None:
     """Return the first code that is neither a letter nor the mask, or None."""
-    for start in range(0, codes.size, BLOCK):
-        piece = codes[start : start + BLOCK]
+    for start in range(0, codes.size, LETTERS_AT_ONCE):
+        piece = codes[start : start + LETTERS_AT_ONCE]
         odd = (piece >= size) & (piece != mask)
         if odd.any():
             return int(piece[np.argmax(odd)])

@@ -1,30 +1,28 @@
-"""Several named views of the same rows, and choosing columns or views for one kernel."""
+"""Several named views of the same rows, and views as a row kind."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 
-from kernelweave.data.lattices.rows import Lattices
+from kernelweave.data.kinds import Description, RowKind, Rows, convert, describe, find, kind_of, matched, register
 from kernelweave.data.rows import row_numbers
-from kernelweave.data.strings.sequences import Sequences
+from kernelweave.data.tables import is_sparse
 
 Array = np.ndarray
-Strings = Sequences | Lattices
-"""Blocks whose rows are strings or distributions over strings."""
 
 
 class Views:
-    """Immutable named blocks with the same rows: tables, sparse tables, `Sequences` and `Lattices`.
+    """Immutable named blocks with the same rows: tables, sparse tables, `Sequences`, `Lattices` or another row kind.
 
     ``X[rows]`` selects rows of every block, ``X["name"]`` gives one block.
 
     Parameters
     ----------
     blocks : mapping from name to a table (a one-dimensional array is one column), a scipy sparse matrix,
-        Sequences or Lattices
+        Sequences, Lattices, or rows of another registered kind
 
     Examples
     --------
@@ -79,7 +77,7 @@ class Views:
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
             if key not in self._blocks:
-                raise KeyError(_unknown_view(key, self.names))
+                raise KeyError(unknown_view(key, self.names))
             return self._blocks[key]
         if isinstance(key, tuple):
             if len(key) != 2 or key[1] is not Ellipsis:
@@ -99,107 +97,92 @@ class Views:
         return f"Views({{{inner}}})"
 
 
-def select(X: Any, key: Any) -> Any:
-    """Return the part of X a kernel looks at: columns of a table, one view, or several views side by side.
+class ViewsKind(RowKind):
+    """Several named blocks of the same rows."""
 
-    Parameters
-    ----------
-    X : a table (numpy, scipy sparse, DataFrame, list of rows) or Views (or a dict of blocks)
-    key : for a table a column number, a list of them, a slice or a boolean mask; for views (or the columns of a
-        DataFrame) a name or a list of names
+    name = noun = family = "views"
+    rows = Views
 
-    Returns
-    -------
-    A two-dimensional table with the rows of X, Sequences or Lattices.
+    def convert(self, X: Any, trained: Description | None = None, by_name: bool = False) -> Views | None:
+        """Return dicts, and DataFrames whose columns a kernel names, as views; texts in them become sequences."""
+        if isinstance(X, Mapping):
+            blocks = dict(X)
+        elif by_name and hasattr(X, "columns") and hasattr(X, "iloc"):
+            blocks = {str(name): np.asarray(X[name]) for name in X.columns}
+        else:
+            return None
+        known = trained.content if trained is not None and isinstance(trained.content, dict) else {}
+        return Views({name: _block(name, block, known.get(name)) for name, block in blocks.items()})
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelweave.data import select
-    >>> select(np.arange(6).reshape(2, 3), [0, 2])
-    array([[0, 2],
-           [3, 5]])
-    """
-    names = _names(key)
-    if isinstance(X, Mapping):
-        X = Views(X)
-    if names is not None:
-        if not isinstance(X, Views) and hasattr(X, "columns"):
-            _known(names, [str(name) for name in X.columns])
-            X = Views({name: np.asarray(X[name]) for name in names})
-        if not isinstance(X, Views):
-            raise TypeError(f"The view {names[0]!r} was asked for, but X is a {type(X).__name__} without named views.")
-        return _side_by_side(X, names)
-    if isinstance(X, Views):
-        raise TypeError(f"Views are selected by name, not by {key!r}; known names are {', '.join(X.names)}.")
-    if isinstance(X, Strings):
-        raise TypeError(f"Columns are selected from a table, but X is {type(X).__name__}.")
-    table: Any = X.tocsr() if _is_sparse(X) else np.asarray(X)
-    if table.ndim != 2:
-        raise ValueError(f"Columns are selected from a two-dimensional table, but X has shape {table.shape}.")
-    return table[:, column_numbers(key, table.shape[1])]
+    def content(self, X: Views) -> dict[str, Description]:
+        """Return what each view is."""
+        return {name: describe(block) for name, block in X.items()}
 
+    def phrase(self, content: dict[str, Description]) -> str:
+        """Name the views."""
+        return f"views named {', '.join(content)}"
 
-def column_numbers(key: Any, n_columns: int) -> Any:
-    """Return a slice or non-negative column numbers; a column that does not exist is an error."""
-    if isinstance(key, slice):
-        return key
-    columns = np.atleast_1d(np.asarray(key))
-    if columns.dtype == bool and np.ndim(key) == 1:
-        if columns.size != n_columns:
-            raise ValueError(f"The boolean mask has {columns.size} entries for {n_columns} columns.")
-        return np.flatnonzero(columns)
-    if columns.size == 0:
-        raise ValueError("No columns are selected: the list is empty.")
-    if columns.ndim != 1 or columns.dtype.kind not in "iu":
-        raise TypeError(f"Columns are selected by integers, a slice, a boolean mask or names, not by {key!r}.")
-    columns = columns.astype(np.int64)
-    for column in columns:
-        if not -n_columns <= column < n_columns:
-            raise ValueError(f"Column {column} does not exist: the table has {n_columns} columns.")
-    return np.where(columns < 0, columns + n_columns, columns)
+    def summary(self, X: Views) -> str:
+        """Say how many rows and views there are, and name them."""
+        return f"{len(X)} rows in {len(X.names)} views: {', '.join(X.names)}"
 
+    def facts(self, content: dict[str, Description]) -> dict[str, Any]:
+        """Return the names of the views."""
+        return {"names": list(content)}
 
-def _side_by_side(X: Views, names: list[str]) -> Any:
-    _known(names, list(X.names))
-    blocks = [X[name] for name in names]
-    if len(blocks) == 1:
-        return blocks[0]
-    for name, block in zip(names, blocks):
-        if isinstance(block, Strings):
-            held = "sequences" if isinstance(block, Sequences) else "lattices"
-            raise TypeError(f"The view {name!r} holds {held} and cannot be put side by side with other views.")
-    if any(_is_sparse(block) for block in blocks):
-        from scipy import sparse
+    def check(self, X: Views, where: str) -> None:
+        """Check each view."""
+        for name, block in X.items():
+            kind_of(block).check(block, f"view {name!r}")
 
-        return sparse.hstack(blocks, format="csr")
-    return np.hstack(blocks)
+    def respell(self, X: Views, content: dict[str, Description]) -> Views:
+        """Return the views that the model was trained on, each in its terms; others are left out."""
+        lacking = next((name for name in content if name not in X), None)
+        if lacking is not None:
+            raise TypeError(f"This model was trained on {self.phrase(content)}, but the view {lacking!r} is missing.")
+        return Views({name: matched(X[name], trained, f"view {name!r}") for name, trained in content.items()})
+
+    def concatenate(self, parts: Sequence[Views]) -> Views:
+        """Return the rows of views of the same names behind one another."""
+        blocks = {name: [part[name] for part in parts] for name in parts[0].names}
+        return Views({name: kind_of(some[0]).concatenate(some) for name, some in blocks.items()})
+
+    def blocks(self, X: Views) -> dict[str, Rows]:
+        """Return the views by name."""
+        return dict(X.items())
+
+    def advice(self, X: Views) -> str:
+        """Say how a kernel is given one view."""
+        return f"say which one a kernel looks at, such as kw.RBF().on({X.names[0]!r})"
+
+    def save(self, X: Views) -> dict[str, Any]:
+        """Return names and blocks."""
+        return {"blocks": [[name, block] for name, block in X.items()]}
+
+    def load(self, state: Mapping[str, Any]) -> Views:
+        """Return the views, their numbers of rows checked."""
+        return Views(dict(state["blocks"]))
 
 
-def _names(key: Any) -> list[str] | None:
-    """Return the names a key lists, None for a key of columns."""
-    if isinstance(key, str):
-        return [key]
-    if isinstance(key, list | tuple) and key and all(isinstance(name, str) for name in key):
-        return list(key)
-    return None
-
-
-def _known(names: list[str], known: list[str]) -> None:
-    for name in names:
-        if name not in known:
-            raise ValueError(_unknown_view(name, known))
-
-
-def _unknown_view(name: str, known: Any) -> str:
+def unknown_view(name: str, known: Any) -> str:
+    """Return the sentence about a view that does not exist."""
     return f"There is no view {name!r}; known names are {', '.join(known)}."
 
 
+def _block(name: str, block: Any, trained: Description | None) -> Any:
+    """Return what a user handed in for one view."""
+    try:
+        return convert(block, trained)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"In the view {name!r}: {error}") from None
+
+
 def _as_block(name: str, block: Any) -> Any:
-    if isinstance(block, Strings):
-        return block
-    if _is_sparse(block):
+    if is_sparse(block):
         return block.tocsr()
+    kind = find(block)
+    if kind is not None and not kind.tabular:
+        return block
     try:
         table = np.asarray(block)
     except ValueError:
@@ -215,13 +198,12 @@ def _as_block(name: str, block: Any) -> Any:
     return table
 
 
-def _is_sparse(block: Any) -> bool:
-    return hasattr(block, "tocsr")
-
-
 def _equal(a: Any, b: Any) -> bool:
-    if isinstance(a, Strings) or isinstance(b, Strings):
+    if not kind_of(a).tabular or not kind_of(b).tabular:
         return bool(a == b)
-    if a.shape != b.shape or _is_sparse(a) != _is_sparse(b):
+    if a.shape != b.shape or is_sparse(a) != is_sparse(b):
         return False
-    return (a != b).nnz == 0 if _is_sparse(a) else bool(np.array_equal(a, b))
+    return (a != b).nnz == 0 if is_sparse(a) else bool(np.array_equal(a, b))
+
+
+register(ViewsKind())

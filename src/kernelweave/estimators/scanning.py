@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._numba import jit
 from kernelweave.data import Alphabet, Sequences
+from kernelweave.data.kinds import alphabet_of, kind_of
 from kernelweave.io.stream import Block, stream
 
 Array = np.ndarray
@@ -92,7 +93,7 @@ def scan(
     if isinstance(sequences, str | os.PathLike):
         blocks = stream(sequences, scanner.alphabet, "mask", overlap=scanner.window - 1)
     else:
-        if not isinstance(sequences, Sequences):
+        if alphabet_of(sequences) is None:
             sequences = Sequences.from_strings(sequences, scanner.alphabet, "mask")
         blocks = iter([whole(sequences)])
     return (windows for block in blocks for scored in scanner.windows(block) for windows in scored)
@@ -172,7 +173,7 @@ class Scanner:
 def _training_rows(model: Any) -> Sequences:
     core = model[-1] if hasattr(model, "steps") else model
     check_is_fitted(core, "reference_")
-    if not isinstance(core.reference_, Sequences):
+    if alphabet_of(core.reference_) is None or kind_of(core.reference_).uncertain:
         raise TypeError("Only a model that was trained on sequences can scan sequences.")
     return core.reference_
 

@@ -36,7 +36,8 @@ from typing import Any
 import numpy as np
 
 from kernelweave._numba import jit
-from kernelweave.data import Alphabet, Sequences
+from kernelweave.data import Alphabet
+from kernelweave.data.kinds import alphabet_of
 from kernelweave.interpret.normal_vector import Array, NormalVector, normal_vector
 from kernelweave.interpret.positional import Kmer
 
@@ -171,9 +172,10 @@ def letter_frequencies(vector: NormalVector, background: Any) -> Array:
         if background != "support":
             raise ValueError(f"background={background!r} is unknown; give 'support', frequencies, Sequences or None.")
         return _counted(vector.codes, alphabet)
-    if isinstance(background, Sequences):
-        if background.alphabet != alphabet:
-            raise ValueError(f"The background is over {background.alphabet!r}, but the model over {alphabet!r}.")
+    given = alphabet_of(background)
+    if given is not None:
+        if given != alphabet:
+            raise ValueError(f"The background is over {given!r}, but the model over {alphabet!r}.")
         return _counted(background.codes, alphabet)
     if isinstance(background, dict):
         strange = [letter for letter in background if letter not in alphabet.letters]

@@ -1,8 +1,21 @@
 """Readers and writers, one file per format."""
 
-from kernelweave.io.atomic import atomic_path, check_writable
+from kernelweave.data.atomic import atomic_path, check_writable, open_aside
 from kernelweave.io.dataset import Dataset
 from kernelweave.io.formats.fasta import read_fasta
-from kernelweave.io.sniff import FORMATS, read, sniff, write
+from kernelweave.io.registry import FORMATS, Format, register
+from kernelweave.io.sniff import read, sniff, write
 
-__all__ = ["FORMATS", "Dataset", "atomic_path", "check_writable", "read", "read_fasta", "sniff", "write"]
+__all__ = [
+    "FORMATS",
+    "Dataset",
+    "Format",
+    "atomic_path",
+    "check_writable",
+    "open_aside",
+    "read",
+    "read_fasta",
+    "register",
+    "sniff",
+    "write",
+]

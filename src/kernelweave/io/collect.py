@@ -21,15 +21,21 @@ from kernelweave.io.dataset import check_options
 Array = np.ndarray
 Part = tuple[Array, Array, Array, list[str] | None]
 """Letters as bytes, and the start among them, line and id of each row that begins there."""
-GROWTH = 1.1  # growing in place costs little time, and what is reserved counts as used
-STEP = 1 << 20
+GROWTH = 1.1
+"""Factor by which a full array grows: growing in place costs little time, and what is reserved counts as used."""
+
+FIRST_BYTES = 1 << 20
+"""Bytes that a growing array reserves at first."""
+
+LETTERS_AT_ONCE = 1 << 20
+"""Letters that are translated or counted together, so that their codes stay in the cache of the processor."""
 
 
 class Growing:
     """An array that grows in place at its end."""
 
     def __init__(self, dtype: Any = np.uint8) -> None:
-        self._store = np.empty(STEP // np.dtype(dtype).itemsize, dtype)
+        self._store = np.empty(FIRST_BYTES // np.dtype(dtype).itemsize, dtype)
         self.size = 0
 
     def append(self, piece: Array) -> None:
@@ -136,15 +142,15 @@ def encoded(raw: Array, rows: Rows, alphabet: str | Alphabet, unknown: str) -> S
     table = alphabet.byte_codes
     plain = table.tobytes() if table.dtype == np.uint8 else None  # bytes translate faster than arrays
     codes = np.empty(raw.size, table.dtype) if plain is None else raw
-    for start in range(0, raw.size, STEP):
-        piece = raw[start : start + STEP]
+    for start in range(0, raw.size, LETTERS_AT_ONCE):
+        piece = raw[start : start + LETTERS_AT_ONCE]
         translated = table[piece] if plain is None else np.frombuffer(piece.tobytes().translate(plain), np.uint8)
         if unknown == "error" and translated.max() == alphabet.mask:
             at = int(np.argmax(translated == alphabet.mask))
             row = int(np.searchsorted(rows.offsets, start + at, side="right")) - 1
             letter = bytes([piece[at]]).decode("ascii", "backslashreplace")
             rows.refuse(row, start + at - int(rows.offsets[row]), letter, alphabet)
-        codes[start : start + STEP] = translated
+        codes[start : start + LETTERS_AT_ONCE] = translated
     return Sequences._trusted(codes, rows.offsets, alphabet, rows.ids)
 
 
@@ -189,6 +195,6 @@ def check_unique_names(path: PathLike, ids: list[str], lines: Array) -> Array:
 
 def _byte_counts(raw: Array) -> Array:
     counts = np.zeros(256, np.int64)
-    for start in range(0, raw.size, STEP):
-        counts += np.bincount(raw[start : start + STEP], minlength=256)
+    for start in range(0, raw.size, LETTERS_AT_ONCE):
+        counts += np.bincount(raw[start : start + LETTERS_AT_ONCE], minlength=256)
     return counts

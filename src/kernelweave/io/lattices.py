@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,32 +19,34 @@ from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.letters import check_unknown
 from kernelweave.io.blocks import Symbols
 from kernelweave.io.dataset import Dataset, check_options, parse_labels
-from kernelweave.io.formats import kaldi, openfst, plf, slf
 from kernelweave.io.machines import MAX_SCORE, Machine, build, shown
+from kernelweave.io.registry import FORMATS, Format, Sniff, by_suffix, register
 from kernelweave.io.source import head
 
 Paths = PathLike | Sequence[PathLike]
 
 
-@dataclass(frozen=True)
-class LatticeFormat:
-    """A format of lattice files: how it is told, read and written."""
-
-    sniff: Callable[[bytes], bool]
-    read: Callable[..., list[Machine]]
-    write: Callable[..., None] | None
-    suffixes: tuple[str, ...]
-
-
-LATTICE_FORMATS = {
-    "plf": LatticeFormat(plf.sniff, plf.read, plf.write, plf.SUFFIXES),
-    "slf": LatticeFormat(slf.sniff, slf.read, None, slf.SUFFIXES),
-    "kaldi": LatticeFormat(kaldi.sniff, kaldi.read, None, kaldi.SUFFIXES),
-    "openfst": LatticeFormat(openfst.sniff, openfst.read, openfst.write, openfst.SUFFIXES),
-}
-"""Formats by name, in the order in which their content is looked for."""
-
 NUMBERS = ("acoustic_scale", "lm_scale", "word_penalty")
+
+
+def register_lattices(
+    name: str,
+    suffixes: tuple[str, ...],
+    sniff: Sniff,
+    machines: Callable[..., list[Machine]],
+    write: Callable[..., None] | None,
+    breadth: int,
+    sniff_alone: Sniff | None = None,
+) -> None:
+    """Enter a format of lattices; `sniff_alone` tells its files from those of other kinds where `sniff` cannot."""
+    read = partial(read_lattice_rows, format=name)
+    alone = sniff if sniff_alone is None else sniff_alone
+    register(Format(name, ("lattices",), suffixes, alone, read, write, breadth, sniff_named=sniff, machines=machines))
+
+
+def lattice_formats() -> dict[str, Format]:
+    """Return the formats that tell lattices arc by arc, by name."""
+    return {name: known for name, known in FORMATS.items() if known.machines is not None}
 
 
 def read_lattices(
@@ -140,11 +142,10 @@ def write_lattices(path: PathLike, X: Lattices, y: Any = None, format: str | Non
     "((('yes',0.0,1),),)\\n"
     """
     if format is None:
-        text = str(path).lower().removesuffix(".gz")
-        written = {name: known for name, known in LATTICE_FORMATS.items() if known.write is not None}
-        fitting = [name for name, known in written.items() if text.endswith(known.suffixes)]
+        written = [known for known in lattice_formats().values() if known.write is not None]
+        fitting = [known.name for known in by_suffix(path) if known in written]
         if not fitting:
-            suffixes = " ".join(suffix for known in written.values() for suffix in known.suffixes)
+            suffixes = " ".join(suffix for known in written for suffix in known.suffixes)
             raise ValueError(f"{path} does not tell a format for lattices; known suffixes are {suffixes}.")
         format = fitting[0]
     writer = _format(format).write
@@ -155,27 +156,27 @@ def write_lattices(path: PathLike, X: Lattices, y: Any = None, format: str | Non
 
 def sniff_lattices(path: PathLike) -> str:
     """Return the name of the lattice format of a file, by its content first and its suffix second."""
-    start = head(path)
+    start, known = head(path), lattice_formats()
     if b"\0" not in start:
-        for name, known in LATTICE_FORMATS.items():
-            if known.sniff(start):
+        for name, format in known.items():
+            if format.sniff_named is not None and format.sniff_named(start):
                 return name
-        text = str(path).lower().removesuffix(".gz")
-        for name, known in LATTICE_FORMATS.items():
-            if text.endswith(known.suffixes):
-                return name
-    raise ValueError(f"{path} holds no lattices of a known format; known are {', '.join(LATTICE_FORMATS)}.")
+        for format in by_suffix(path):
+            if format.name in known:
+                return format.name
+    raise ValueError(f"{path} holds no lattices of a known format; known are {', '.join(known)}.")
 
 
-def _format(name: str) -> LatticeFormat:
-    if name not in LATTICE_FORMATS:
-        raise ValueError(f"There is no lattice format {name!r}; known are {', '.join(LATTICE_FORMATS)}.")
-    return LATTICE_FORMATS[name]
+def _format(name: str) -> Format:
+    known = lattice_formats()
+    if name not in known:
+        raise ValueError(f"There is no lattice format {name!r}; known are {', '.join(known)}.")
+    return known[name]
 
 
 def _read(path: PathLike, name: str, **options: Any) -> list[Machine]:
     """Read one file with those options that are given; one that the format lacks is an error."""
-    reader = _format(name).read
+    reader = cast(Callable[..., list[Machine]], _format(name).machines)
     given = {key: value for key, value in options.items() if value is not None}
     known = [key for key in inspect.signature(reader).parameters if key != "path"]
     for key, value in given.items():

@@ -1,82 +1,14 @@
-"""One door for all formats: tell the format of a file, read it, write it."""
+"""Tell the format of a file, read it, write it, whatever the format."""
 
 from __future__ import annotations
 
-import inspect
-import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from kernelweave.data.atomic import PathLike
-from kernelweave.data.lattices.rows import Lattices
-from kernelweave.data.strings.sequences import Sequences
+from kernelweave.data.kinds import kind_of
 from kernelweave.io.dataset import Dataset
-from kernelweave.io.formats import fasta, jsonl, labelled, libsvm, npz, saved, table
-from kernelweave.io.lattices import LATTICE_FORMATS, read_lattice_rows
+from kernelweave.io.registry import FORMATS, by_suffix, named
 from kernelweave.io.source import head
-
-_ARC = re.compile(rb"[ \t]*[0-9]+[ \t]+[0-9]+(?:[ \t]+[^\s]+){1,3}[ \t]*\r?$")
-_FINAL = re.compile(rb"[ \t]*[0-9]+(?:[ \t]+[-+.0-9eE]+)?[ \t]*\r?$")
-
-
-@dataclass(frozen=True)
-class Format:
-    """A file format: how it is told, read and written, and what it holds: "sequences", "lattices" or "table"."""
-
-    sniff: Callable[[bytes], bool]
-    read: Callable[..., Dataset]
-    write: Callable[..., None] | None
-    suffixes: tuple[str, ...]
-    holds: str
-
-    @property
-    def options(self) -> list[str]:
-        """Names of what the reader takes beside the path."""
-        reader = self.read
-        names = list(inspect.signature(reader).parameters)
-        if isinstance(reader, partial):  # what the format takes itself is passed on to its own reader
-            own = inspect.signature(LATTICE_FORMATS[reader.keywords["format"]].read).parameters
-            names = [name for name in names if name not in ("format", "symbols", "options")] + list(own)
-        return [name for name in dict.fromkeys(names) if name != "path"]
-
-
-def _is_openfst(start: bytes) -> bool:
-    """Tell OpenFst text from tables: arcs, final states and a key behind each blank line, and nothing else."""
-    lines = start.split(b"\n")
-    lines = lines[:-1] if len(lines) > 1 else lines  # the last one may be cut
-    arcs, finals = list(map(_ARC.match, lines)), list(map(_FINAL.match, lines))
-    for number, line in enumerate(lines):
-        key = number == 0 or not lines[number - 1].strip()
-        if not (arcs[number] or finals[number] or key or not line.strip()):
-            return False
-    return any(arcs) and any(finals)
-
-
-def _lattices(name: str) -> Format:
-    known = LATTICE_FORMATS[name]
-    return Format(known.sniff, partial(read_lattice_rows, format=name), known.write, known.suffixes, "lattices")
-
-
-FORMATS = {
-    "sequences": Format(saved.sniff, saved.read, saved.write, saved.SUFFIXES, "sequences"),
-    "npz": Format(npz.sniff, npz.read, npz.write, npz.SUFFIXES, "table"),
-    "fasta": Format(fasta.sniff, fasta.read, fasta.write, fasta.SUFFIXES[:6], "sequences"),
-    "fastq": Format(fasta.sniff_fastq, fasta.read, None, fasta.SUFFIXES[6:], "sequences"),
-    "jsonl": Format(jsonl.sniff, jsonl.read, jsonl.write, jsonl.SUFFIXES, "sequences"),
-    "lattices": Format(
-        saved.sniff_lattices, saved.read_lattices, saved.write_lattices, saved.LATTICE_SUFFIXES, "lattices"
-    ),
-    "plf": _lattices("plf"),
-    "slf": _lattices("slf"),
-    "kaldi": _lattices("kaldi"),
-    "openfst": replace(_lattices("openfst"), sniff=_is_openfst),
-    "libsvm": Format(libsvm.sniff, libsvm.read, libsvm.write, libsvm.SUFFIXES, "table"),
-    "labelled": Format(labelled.sniff, labelled.read, labelled.write, labelled.SUFFIXES, "sequences"),
-    "table": Format(table.sniff, table.read, table.write, table.SUFFIXES, "table"),
-}
-"""Formats by name, in the order in which their content is looked for."""
 
 
 def sniff(path: PathLike) -> str:
@@ -90,15 +22,15 @@ def sniff(path: PathLike) -> str:
     >>> sniff(path)
     'labelled'
     """
-    start, by_suffix = head(path), _by_suffix(path)
-    for name in by_suffix:  # the arcs of one long lattice look like a table
-        if name in LATTICE_FORMATS and LATTICE_FORMATS[name].sniff(start):
-            return name
-    for name, format in FORMATS.items():
+    start, suffixed = head(path), by_suffix(path)
+    for format in suffixed:  # the arcs of one long lattice look like a table
+        if format.sniff_named is not None and format.sniff_named(start):
+            return format.name
+    for format in FORMATS.values():
         if format.sniff(start):
-            return name
-    if by_suffix and b"\0" not in start:
-        return by_suffix[0]
+            return format.name
+    if suffixed and b"\0" not in start:
+        return suffixed[0].name
     kind = "binary data" if b"\0" in start else "text"
     raise ValueError(f"{path} holds {kind} of no known format; known are {', '.join(FORMATS)} (name one by format=).")
 
@@ -127,12 +59,12 @@ def read(path: PathLike, format: str | None = None, **options: Any) -> Dataset:
     """
     name = sniff(path) if format is None else format
     given = {key: value for key, value in options.items() if value is not None}
-    known = _format(name).options
+    known = named(name).options
     for key in given:
         if key not in known:
             listed = ", ".join(known) or "none"
             raise ValueError(f"{path} is read as {name}, which has no option {key!r}; it has {listed}.")
-    return _format(name).read(path, **given)
+    return named(name).read(path, **given)
 
 
 def write(path: PathLike, X: Any, y: Any = None, format: str | None = None, **options: Any) -> None:
@@ -142,32 +74,23 @@ def write(path: PathLike, X: Any, y: Any = None, format: str | None = None, **op
     --------
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "one.fa.gz"
+    >>> from kernelweave.data import Sequences
     >>> write(path, Sequences.from_strings(["ACGT"], ids=["a"]))
     >>> read(path).ids.tolist()
     ['a']
     """
-    kind = "sequences" if isinstance(X, Sequences) else "lattices" if isinstance(X, Lattices) else "table"
+    kind = kind_of(X)
     if format is None:
-        fitting = [name for name in _by_suffix(path) if FORMATS[name].holds == kind]
+        fitting = [known.name for known in by_suffix(path) if kind.name in known.holds]
         if not fitting:
-            names = [suffix for f in FORMATS.values() if f.holds == kind and f.write for suffix in f.suffixes]
-            what = "tables" if kind == "table" else kind
-            raise ValueError(f"{path} does not tell a format for {what}; known suffixes are {' '.join(names)}.")
+            able = [known for known in FORMATS.values() if kind.name in known.holds and known.write]
+            names = " ".join(suffix for known in able for suffix in known.suffixes)
+            what = "tables" if kind.tabular else kind.noun
+            raise ValueError(f"{path} does not tell a format for {what}; known suffixes are {names}.")
         format = fitting[0]
-    writer = _format(format).write
-    if writer is None:
+    chosen = named(format)
+    if chosen.write is None:
         raise ValueError(f"The format {format} can be read but not written.")
-    if _format(format).holds != kind:
+    if kind.name not in chosen.holds:
         raise ValueError(f"The format {format} cannot hold a {type(X).__name__}.")
-    writer(path, X, y, **options)
-
-
-def _format(name: str) -> Format:
-    if name not in FORMATS:
-        raise ValueError(f"There is no format {name!r}; known are {', '.join(FORMATS)}.")
-    return FORMATS[name]
-
-
-def _by_suffix(path: PathLike) -> list[str]:
-    name = str(path).lower().removesuffix(".gz")
-    return [key for key, format in FORMATS.items() if name.endswith(format.suffixes)]
+    chosen.write(path, X, y, **options)

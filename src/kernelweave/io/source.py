@@ -14,7 +14,9 @@ import numpy as np
 from kernelweave.data.atomic import PathLike
 
 Array = np.ndarray
-BLOCK = 1 << 23
+READ_AT_ONCE = 1 << 23
+"""Bytes of a file that are read together."""
+
 GZIP_MAGIC = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
 
@@ -43,7 +45,7 @@ def blocks(path: PathLike) -> Iterator[bytes]:
     """Yield the content of a text file in large pieces; an empty or binary file raises."""
     with open_binary(path) as file:
         seen = 0
-        while block := file.read(BLOCK):
+        while block := file.read(READ_AT_ONCE):
             if b"\0" in block:
                 raise ValueError(f"{path} is no text file: it holds a zero byte at {seen + block.index(0)}.")
             seen += len(block)

@@ -13,19 +13,22 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kernelweave.data.atomic import PathLike
 from kernelweave.data.rows import IDS
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.letters import check_unknown
 from kernelweave.data.strings.sequences import Sequences
-from kernelweave.io.atomic import PathLike
 from kernelweave.io.collect import Part, Rows, duplicate, encoded, hashes_of
 from kernelweave.io.dataset import check_options
-from kernelweave.io.formats import fasta, labelled
+from kernelweave.io.registry import FORMATS, named
 from kernelweave.io.sniff import sniff
 
 Array = np.ndarray
-STREAMED = ("fasta", "fastq", "labelled")
-"""Formats that are read in blocks."""
+
+
+def streamed_formats() -> list[str]:
+    """Return the names of the formats that are read in blocks."""
+    return [name for name, format in FORMATS.items() if format.parts is not None]
 
 
 class Block(NamedTuple):
@@ -83,14 +86,16 @@ def stream(
     check_unknown(unknown)
     check_options(duplicates=(duplicates, ("error", "allow")))
     name = sniff(path) if format is None else format
-    if name not in STREAMED:
-        raise ValueError(f"{path} is read as {name}, which is not read in blocks; {', '.join(STREAMED)} are.")
+    make_parts = named(name).parts
+    if make_parts is None:
+        able = ", ".join(streamed_formats())
+        raise ValueError(f"{path} is read as {name}, which is not read in blocks; {able} are.")
     chosen = Alphabet.named(alphabet) if isinstance(alphabet, str) else alphabet
     if overlap is not None and chosen.byte_codes is None:
         raise ValueError(f"{path} cannot be cut into pieces: the letters of the {chosen.name} alphabet are no bytes.")
 
     def parts(key: str | None = None) -> Iterator[Part]:
-        return labelled.parts(path) if name == "labelled" else fasta.parts(path, fasta.Labels(path, key, keep=False))
+        return make_parts(path, key)
 
     cutter = _Cutter(path, chosen, unknown, overlap)
     return _blocks(cutter, parts(label), _Unique(path, parts) if duplicates == "error" else None)

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.data.lattices.rows import Lattices
+from kernelweave.data.kinds import alphabet_of, kind_of
 from kernelweave.data.strings.alphabet import Alphabet
-from kernelweave.data.strings.sequences import Sequences
 from kernelweave.kernels.base import Kernel
 
 
@@ -39,12 +38,12 @@ def check_kernel(owner: Kernel, value: Any) -> None:
 
 def check_sequences(kernel: Kernel, X: Any) -> None:
     """Raise unless X holds sequences."""
-    if isinstance(X, Lattices):
+    if kind_of(X).uncertain:
         raise TypeError(
-            f"{type(kernel).__name__} compares sequences, but got Lattices; use a kernel for lattices, such as "
-            "NGram, or the best path of each, X.one_best()."
+            f"{type(kernel).__name__} compares sequences, but got {type(X).__name__}; use a kernel for lattices, such "
+            "as NGram, or the best path of each, X.one_best()."
         )
-    if not isinstance(X, Sequences):
+    if alphabet_of(X) is None:
         raise TypeError(
             f"{type(kernel).__name__} compares sequences, but got {type(X).__name__}; make them with "
             "Sequences.from_strings."
@@ -53,7 +52,7 @@ def check_sequences(kernel: Kernel, X: Any) -> None:
 
 def check_strings(kernel: Kernel, X: Any) -> None:
     """Raise unless X holds sequences or lattices."""
-    if not isinstance(X, Sequences | Lattices):
+    if alphabet_of(X) is None:
         raise TypeError(
             f"{type(kernel).__name__} compares sequences, but got {type(X).__name__}; make them with "
             "Sequences.from_strings, or lattices with Lattices.from_arcs."

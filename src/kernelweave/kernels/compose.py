@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from kernelweave.data.views import select
+from kernelweave.data import select
 from kernelweave.kernels.abilities import Counted, Elementwise, Embedding, FeatureMap, Positional, Reweighted
 from kernelweave.kernels.base import Array, Combination, Kernel, Wrapper
 from kernelweave.kernels.checks import check_kernel, check_positive

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernelweave.data.views import Views
+from kernelweave.data.kinds import convert, n_rows
 from kernelweave.kernels.base import Array
 from kernelweave.kernels.strings.columns import unit_rows
 
@@ -20,19 +20,7 @@ def sliced(X: Any) -> Any:
     """Return X in a form whose rows can be cut out with a slice."""
     if sparse.issparse(X):
         return X.tocsr()
-    return Views(X) if isinstance(X, Mapping) else X
-
-
-def height(X: Any) -> int:
-    """Return the number of rows of a table, of sequences or of views."""
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
-
-
-def rows_at(X: Any, rows: Array) -> Any:
-    """Return the rows of these numbers."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    return [X[row] for row in rows] if isinstance(X, list | tuple) else X[rows]
+    return convert(X) if isinstance(X, Mapping) else X
 
 
 def by_rows(X: Any, make: Callable[[Any], Any], dtype: type) -> Any:
@@ -52,7 +40,7 @@ def by_rows(X: Any, make: Callable[[Any], Any], dtype: type) -> Any:
            [2., 2.]], dtype=float32)
     """
     X = sliced(X)
-    n = height(X)
+    n = n_rows(X)
     first = make(X[:ROWS_AT_ONCE])
     if n <= ROWS_AT_ONCE:
         return first.astype(dtype, copy=False)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kernelweave.data.strings.sequences import row_numbers
+from kernelweave.data.kinds import blocks_of, convert, n_rows, take
+from kernelweave.data.rows import row_numbers
 from kernelweave.data.views import Views
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.given.identity import Identity
@@ -31,14 +32,15 @@ def reference(kernels: Kernel | Iterable[Kernel], X: Any, rows: Any) -> Any:
     array([0, 2])
     """
     leaves = all_leaves(kernels)
-    X = Views(X) if isinstance(X, Mapping) else X
-    index = row_numbers(rows, X.shape[0] if hasattr(X, "shape") else len(X))
+    X = convert(X) if isinstance(X, Mapping) else X
+    index = row_numbers(rows, n_rows(X))
     given = [_places(leaf) for leaf in leaves if isinstance(leaf.kernel, Precomputed)]
     if not given:
-        return _take_rows(X, index)
+        return take(X, index)
     computed = {_places(leaf) for leaf in leaves if not isinstance(leaf.kernel, Precomputed | Identity)}
-    if isinstance(X, Views):
-        return _views(X, index, {_view_name(path) for path in given}, computed)
+    blocks = blocks_of(X)
+    if blocks is not None:
+        return _views(blocks, index, {_view_name(path) for path in given}, computed)
     if any(given):
         raise ValueError(
             f"A precomputed Gram matrix must be all of X or one named view, but Precomputed() looks at {given[0][0]!r}."
@@ -79,16 +81,10 @@ def _view_name(path: tuple[Any, ...]) -> str:
     return path[0]
 
 
-def _views(X: Views, index: Array, given: set[str], computed: set[tuple[Any, ...]]) -> Views:
+def _views(X: dict[str, Any], index: Array, given: set[str], computed: set[tuple[Any, ...]]) -> Views:
     for path in computed:
         if path and path[0] in given:
             raise ValueError(
                 f"The view {path[0]!r} is a precomputed Gram matrix for one kernel and a table for another."
             )
     return Views({name: index if name in given else block[index] for name, block in X.items()})
-
-
-def _take_rows(X: Any, index: Array) -> Any:
-    if hasattr(X, "iloc"):
-        return X.iloc[index]
-    return [X[i] for i in index] if isinstance(X, list | tuple) else X[index]

@@ -63,6 +63,23 @@ DEEPEST = 32
 _WORDS = {"true": True, "false": False, "none": None}
 
 
+def register(cls: type[Kernel], short: str | None = None) -> type[Kernel]:
+    """Enter a kernel, so that it can be named, described and kept in model files.
+
+    Parameters
+    ----------
+    cls : the class
+    short : the name that users type, as in ``kernel="rbf"``; None for none
+    """
+    taken = [name for name, known in ((cls.__name__, KERNELS), (short, SPOKEN)) if name in known]
+    if taken:
+        raise ValueError(f"There already is a kernel named {taken[0]!r}.")
+    KERNELS[cls.__name__] = cls
+    if short is not None:
+        SPOKEN[short] = cls
+    return cls
+
+
 def parse(spec: str) -> Kernel:
     """Return the kernel that a short text names.
 

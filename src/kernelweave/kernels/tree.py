@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kernelweave.data.views import select
+from kernelweave.data import select
 from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.centred import Centred
 from kernelweave.kernels.compose import Cosine, On, Scaled, Sum

@@ -27,7 +27,7 @@ CONTEXT = ((SITE - 1, 1, 0.70), (SITE + 2, 2, 0.50))  # position, letter, how of
 CODON = np.array([[0.28, 0.22, 0.36, 0.14], [0.30, 0.24, 0.17, 0.29], [0.16, 0.30, 0.32, 0.22]])
 TRACT_FAR, TRACT_NEAR = np.array([0.16, 0.28, 0.16, 0.40]), np.array([0.08, 0.32, 0.06, 0.54])
 BACKGROUND_SEED, BACKGROUND_SPREAD = 141, 5.0  # one fixed chain: every call draws from the same background
-BLOCK = 4096
+ROWS_PER_SEED = 4096  # part of what a seed means: another number gives other data
 SIGNALS = ("branch_point", "tract", "context", "exon")
 
 
@@ -87,14 +87,14 @@ def make_splice(
             raise ValueError(f"{name}={value!r} is not valid; expected a number from 0 to 1.")
     if not 0 < positive_fraction < 1:
         raise ValueError(f"positive_fraction={positive_fraction!r} is not valid; expected a number between 0 and 1.")
-    seeds = seeds_of(random_state).spawn(1 + -(-n // BLOCK))
+    seeds = seeds_of(random_state).spawn(1 + -(-n // ROWS_PER_SEED))
     y = np.full(n, -1)
     y[: min(max(round(positive_fraction * n), 1), n - 1)] = 1
     np.random.default_rng(seeds[0]).shuffle(y)
     codes = np.empty((n, length), np.uint8)
-    for start, seed in zip(range(0, n, BLOCK), seeds[1:]):
+    for start, seed in zip(range(0, n, ROWS_PER_SEED), seeds[1:]):
         rng = np.random.default_rng(seed)
-        rows = slice(start, start + BLOCK)
+        rows = slice(start, start + ROWS_PER_SEED)
         codes[rows] = _background(rng, y[rows].size, length)
         _plant(rng, codes[rows], _carried(rng, y[rows], signal_rate, decoy_rate), branch_mutation)
     return Sequences(codes.reshape(-1), np.arange(n + 1) * length, DNA), y

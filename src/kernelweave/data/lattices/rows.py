@@ -185,6 +185,11 @@ class Lattices:
         return cls._trusted(as_table(*table), sequences.alphabet, sequences.ids)
 
     @classmethod
+    def of(cls, X: Sequences | Lattices) -> Lattices:
+        """Return lattices as they are, and sequences as lattices of one string each."""
+        return X if isinstance(X, Lattices) else cls.from_sequences(X)
+
+    @classmethod
     def concatenate(cls, parts: Sequence[Lattices]) -> Self:
         """Put rows behind one another; ids are kept when every part has them."""
         ids = check_parts(parts, "Lattices")

@@ -29,6 +29,8 @@ from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.letters import Row, check_unknown, tokens_of
 
 Array = np.ndarray
+ROWS_AT_ONCE = 4096
+"""Rows that are spelled together when they are iterated over."""
 
 
 class Sequences:
@@ -203,9 +205,8 @@ class Sequences:
         return self._trusted(codes, offsets, self.alphabet, ids)
 
     def __iter__(self) -> Iterator[str]:
-        block = 4096
-        for start in range(0, len(self), block):
-            yield from self[start : start + block].to_strings()
+        for start in range(0, len(self), ROWS_AT_ONCE):
+            yield from self[start : start + ROWS_AT_ONCE].to_strings()
 
     def to_strings(self) -> list[str]:
         """Return the rows as text; masked letters print as the alphabet's `mask_letter`."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave.data import Views
+from kernelweave.data.kinds import blocks_of
 from kernelweave.kernels import Kernel, reference
 
 Array = np.ndarray
@@ -62,13 +63,15 @@ def draw(strata: Array, rows: Array, fraction: float, rng: np.random.RandomState
 def matrices(kernels: Sequence[Kernel], X: Any) -> set[str]:
     """Return the views of X that are precomputed Gram matrices; the name is empty where all of X is one."""
     kept = reference(kernels, X, np.zeros(1, np.int64))
-    if isinstance(kept, Views):
-        return {name for name, block in X.items() if block.shape[1:] != kept[name].shape[1:]}
+    blocks, views = blocks_of(kept), blocks_of(X)
+    if blocks is not None and views is not None:
+        return {name for name, block in views.items() if block.shape[1:] != blocks[name].shape[1:]}
     return {""} if isinstance(kept, np.ndarray) and kept.ndim == 1 else set()
 
 
 def cut(X: Any, rows: Array | slice, columns: Array, given: set[str]) -> Any:
     """Return some rows; of Gram matrices (the views `given`) the columns of the training rows `columns` alone."""
-    if isinstance(X, Views):
-        return Views({name: block[rows][:, columns] if name in given else block[rows] for name, block in X.items()})
+    views = blocks_of(X)
+    if views is not None:
+        return Views({name: block[rows][:, columns] if name in given else block[rows] for name, block in views.items()})
     return X[rows][:, columns] if given else X[rows]

@@ -7,23 +7,22 @@ classes listed here.  Reading a tree calls the constructors of those classes and
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kernelweave.automata.base import Transducer
 from kernelweave.automata.stored import Columns, columns_of, from_columns
-from kernelweave.data import Alphabet, Lattices, Sequences, Views
-from kernelweave.data.lattices.build import Table
-from kernelweave.data.rows import IDS, packed_ids, unpacked_ids
+from kernelweave.data import Alphabet
+from kernelweave.data.kinds import Description, RowKind, find, kind_of, named
+from kernelweave.data.rows import IDS
 from kernelweave.estimators.cgboost.course import Course
 from kernelweave.estimators.one.base import Certificate
 from kernelweave.kernels.approximate.fourier import Waves
@@ -42,18 +41,19 @@ Node = Any
 OTHERS = (Pipeline, StandardScaler)
 """Estimators of scikit-learn that may stand before one of ours."""
 
-RECORDS: dict[str, type] = {cls.__name__: cls for cls in (Certificate, Course, Plan)}
+RECORDS: dict[str, type] = {cls.__name__: cls for cls in (Certificate, Course, Description, Plan)}
 """Data classes among the fitted attributes, by name."""
 
-PARTS: dict[str, type[Kernel]] = {**KERNELS, **{cls.__name__: cls for cls in (Centred, Landmarks, Waves)}}
-"""Kernels by name: those of the registry, and those that hold data."""
+PARTS: dict[str, type[Kernel]] = {cls.__name__: cls for cls in (Centred, Landmarks, Waves)}
+"""Kernels that hold data, by name; the others are those of the registry."""
 
 NUMERIC = {"bool", "float16", "float32", "float64"} | {
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
 """Types of numbers that an array may have."""
 
-_ID_NAMES = {"id_bytes": "ids", "id_offsets": "id_offsets"}
+_FORMER_KINDS = {"sequences": "sequences", "lattices": "lattices", "views": "views", "csr": "table"}
+"""Row kinds by the types of nodes in files of version 1."""
 
 
 @cache
@@ -80,6 +80,9 @@ class Writer:
         if is_dataclass(value) and RECORDS.get(type(value).__name__) is type(value):
             state = {f.name: self.node(getattr(value, f.name)) for f in fields(value)}
             return {"type": "record", "name": type(value).__name__, "state": state}
+        kind = find(value)
+        if kind is not None:
+            return self.rows(kind, value)
         raise TypeError(f"A {type(value).__name__} cannot be kept in a model file.")
 
     def tensor(self, values: Array) -> str:
@@ -137,7 +140,7 @@ class Writer:
     def kernel(self, kernel: Kernel) -> Node:
         """Return the node of a kernel, also of one that holds data."""
         name = type(kernel).__name__
-        if PARTS.get(name) is not type(kernel):
+        if _kernel_class(name) is not type(kernel):
             raise TypeError(f"{name} is not a kernel of this library and cannot be kept in a model file.")
         return {"type": "kernel", "name": name, "parameters": self._each(kernel.get_params(deep=False))}
 
@@ -145,36 +148,26 @@ class Writer:
         """Return the node of a kernel that waits to be split."""
         return {"type": "windows", "parameters": self._each(windows.get_params(deep=False))}
 
-    def sequences(self, rows: Sequences) -> Node:
-        """Return the node of sequences; ids lie in one buffer, for there may be millions."""
-        return self._strings("sequences", rows, ("codes", "offsets"))
-
-    def lattices(self, rows: Lattices) -> Node:
-        """Return the node of lattices."""
-        return self._strings("lattices", rows, Table._fields)
-
-    def _strings(self, kind: str, rows: Any, names: Iterable[str]) -> Node:
-        parts = {name: self.tensor(getattr(rows, name)) for name in names}
-        ids = {_ID_NAMES[name]: self.tensor(values) for name, values in packed_ids(rows.ids).items()}
-        return {"type": kind, "alphabet": self.node(rows.alphabet), **parts, **ids}
+    def rows(self, kind: RowKind, rows: Any) -> Node:
+        """Return the node of rows of some kind."""
+        return {"type": "rows", "kind": kind.name, "state": self._each(kind.save(rows))}
 
     def transducer(self, machine: Transducer) -> Node:
         """Return the node of a machine: its arcs and final weights, and what its labels spell."""
         parts = {name: self.tensor(column) for name, column in columns_of(machine)._asdict().items()}
         return {"type": "transducer", "alphabet": self.node(machine.alphabet), **parts}
 
-    def csr(self, table: Any) -> Node:
-        """Return the node of a sparse table."""
-        parts = {name: self.tensor(getattr(table, name)) for name in ("data", "indices", "indptr")}
-        return {"type": "csr", "shape": list(table.shape), "array": isinstance(table, sparse.sparray), **parts}
-
     def _each(self, values: dict[str, Any]) -> dict[str, Node]:
         return {key: self.node(value) for key, value in values.items()}
 
 
+def _kernel_class(name: str) -> type[Kernel] | None:
+    return PARTS.get(name) or KERNELS.get(name)
+
+
 def is_learned(name: str) -> bool:
     """Tell whether an attribute of an estimator is part of what it learned."""
-    return name == "_alphabets" or (name.endswith("_") and not name.startswith("_"))
+    return name == "_input" or (name.endswith("_") and not name.startswith("_"))
 
 
 _WRITERS: list[tuple[Any, Callable[[Writer, Any], Node]]] = [
@@ -188,13 +181,9 @@ _WRITERS: list[tuple[Any, Callable[[Writer, Any], Node]]] = [
     (BaseEstimator, Writer.estimator),
     (Kernel, Writer.kernel),
     (Windows, Writer.windows),
-    (Sequences, Writer.sequences),
-    (Lattices, Writer.lattices),
     (Transducer, Writer.transducer),
-    (Views, lambda w, v: {"type": "views", "blocks": [[name, w.node(block)] for name, block in v.items()]}),
     (Alphabet, lambda w, v: {"type": "alphabet", "description": v.to_dict()}),
     (Trace, lambda w, v: {"type": "trace", "columns": [[name, w.node(v[name])] for name in v.columns]}),
-    ((sparse.csr_array, sparse.csr_matrix), Writer.csr),
 ]
 
 
@@ -249,7 +238,7 @@ class Reader:
         """Return an estimator with its parameters and what it learned."""
         cls = estimators()[node["name"]]
         model = cls(**self._each(node["parameters"]))
-        for key, value in self._each(node["fitted"]).items():
+        for key, value in _present(self._each(node["fitted"])).items():
             if not is_learned(key):
                 raise ValueError(f"{key} is nothing an estimator learns.")
             setattr(model, key, value)
@@ -260,7 +249,10 @@ class Reader:
         params = self._each(node["parameters"])
         if not made_of_kernels(params):
             raise TypeError(f"{node['name']} is made of kernels.")
-        return PARTS[node["name"]](**params)
+        cls = _kernel_class(node["name"])
+        if cls is None:
+            raise ValueError(f"there is no kernel {node['name']!r}")
+        return cls(**params)
 
     def windows(self, node: Node) -> Windows:
         """Return a kernel that waits to be split."""
@@ -269,15 +261,15 @@ class Reader:
             raise TypeError("Windows are made of a kernel.")
         return Windows(**params)
 
-    def sequences(self, node: Node) -> Sequences:
-        """Return sequences, their letters checked."""
-        codes, offsets = self.tensors[node["codes"]], self.tensors[node["offsets"]]
-        return Sequences(codes, offsets, self.value(node["alphabet"]), self._ids(node, offsets.size - 1))
+    def rows(self, node: Node) -> Any:
+        """Return rows of some kind, checked by it."""
+        return named(node["kind"]).load(self._each(node["state"]))
 
-    def lattices(self, node: Node) -> Lattices:
-        """Return lattices, their arcs checked."""
-        table = Table._make(self.tensors[node[name]] for name in Table._fields)
-        return Lattices(*table, self.value(node["alphabet"]), self._ids(node, table.arc_offsets.size - 1))
+    def former_rows(self, node: Node) -> Any:
+        """Return rows of a file of version 1: the type is the kind, and arrays are named without a node."""
+        parts = {key: part for key, part in node.items() if key != "type"}
+        state = {key: self.tensors[part] if isinstance(part, str) else self.value(part) for key, part in parts.items()}
+        return named(_FORMER_KINDS[node["type"]]).load(state)
 
     def transducer(self, node: Node) -> Transducer:
         """Return a machine, its arcs checked."""
@@ -285,22 +277,27 @@ class Reader:
             Columns._make(self.tensors[node[name]] for name in Columns._fields), self.value(node["alphabet"])
         )
 
-    def _ids(self, node: Node, n: int) -> Array | None:
-        return unpacked_ids({key: self.tensors[node[name]] for key, name in _ID_NAMES.items() if name in node}, n)
-
-    def csr(self, node: Node) -> Any:
-        """Return a sparse table, every index checked."""
-        parts = tuple(self.tensors[node[name]] for name in ("data", "indices", "indptr"))
-        table = (sparse.csr_array if node["array"] else sparse.csr_matrix)(parts, shape=tuple(node["shape"]))
-        table.check_format(full_check=True)
-        return table
-
     def trace(self, node: Node) -> Trace:
         """Return the history of a fit."""
         return Trace({name: self.value(column).tolist() for name, column in node["columns"]})
 
     def _each(self, nodes: dict[str, Node]) -> dict[str, Any]:
         return {key: self.value(node) for key, node in nodes.items()}
+
+
+def _present(fitted: dict[str, Any]) -> dict[str, Any]:
+    """Return what an estimator learned by its present names: files of version 1 describe rows by `_alphabets`."""
+    if "_alphabets" not in fitted:
+        return fitted
+    alphabets, rows = fitted.pop("_alphabets"), fitted["reference_"]
+    if alphabets is None:
+        described = Description("table", fitted["n_features_in_"])
+    elif "" in alphabets:
+        described = Description(kind_of(rows).name, alphabets[""])
+    else:
+        views = {name: Description(kind_of(rows[name]).name, content) for name, content in alphabets.items()}
+        described = Description("views", views)
+    return {**fitted, "_input": described}
 
 
 _READERS: dict[str, Callable[[Reader, Node], Any]] = {
@@ -315,12 +312,10 @@ _READERS: dict[str, Callable[[Reader, Node], Any]] = {
     "estimator": Reader.estimator,
     "kernel": Reader.kernel,
     "windows": Reader.windows,
-    "sequences": Reader.sequences,
-    "lattices": Reader.lattices,
+    "rows": Reader.rows,
+    **dict.fromkeys(_FORMER_KINDS, Reader.former_rows),
     "transducer": Reader.transducer,
-    "views": lambda r, n: Views({name: r.value(block) for name, block in n["blocks"]}),
     "alphabet": lambda r, n: Alphabet.from_dict(n["description"]),
     "record": lambda r, n: RECORDS[n["name"]](**r._each(n["state"])),
     "trace": Reader.trace,
-    "csr": Reader.csr,
 }

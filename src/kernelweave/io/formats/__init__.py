@@ -1,1 +1,7 @@
-"""One file per format."""
+"""One file per format; each enters the registry when it is imported."""
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")

@@ -11,17 +11,20 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.data.atomic import PathLike, open_aside
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences
-from kernelweave.io.atomic import PathLike, open_aside
 from kernelweave.io.collect import Collector, Part
 from kernelweave.io.dataset import Dataset, check_rows, label_text, parse_labels
-from kernelweave.io.source import BLOCK, blocks, head, open_binary, spans
+from kernelweave.io.registry import BY_MARK, Format, register
+from kernelweave.io.source import READ_AT_ONCE, blocks, head, open_binary, spans
 
 Array = np.ndarray
-SUFFIXES = (".fa", ".fasta", ".fna", ".faa", ".ffn", ".frn", ".fq", ".fastq")
-BATCH = 1 << 15
+RECORDS_AT_ONCE = 1 << 15
+"""Records that are read from FASTQ, or written, together."""
+
 WIDTH = 80
+"""Letters of a line."""
 
 
 def read_fasta(
@@ -75,6 +78,11 @@ def parts(path: PathLike, labels: Labels) -> Iterator[Part]:
     yield from _fastq_parts(path, labels) if is_fastq(path) else _fasta_parts(path, labels)
 
 
+def checked_parts(path: PathLike, label: str | None = None) -> Iterator[Part]:
+    """Yield the parts of a file whose headers all have this key, or none of them; the labels are not kept."""
+    return parts(path, Labels(path, label, keep=False))
+
+
 def is_fastq(path: PathLike) -> bool:
     """Tell FASTQ from FASTA."""
     return head(path).lstrip()[:1] == b"@"
@@ -93,8 +101,8 @@ def write(path: PathLike, X: Sequences, y: Any = None, ids: Any = None) -> None:
                     f"The {kind} {text!r} of row {row} cannot stand in a FASTA header: it must be one word."
                 )
     with open_aside(path) as file:
-        for start in range(0, len(X), BATCH):
-            for i, row in enumerate(X[start : start + BATCH].to_strings(), start):
+        for start in range(0, len(X), RECORDS_AT_ONCE):
+            for i, row in enumerate(X[start : start + RECORDS_AT_ONCE].to_strings(), start):
                 header = f">{names[i]}" + (f" label={tags[i]}" if y is not None else "")
                 lines = [row[j : j + WIDTH] for j in range(0, len(row), WIDTH)]
                 file.write("\n".join([header, *lines, ""]).encode())
@@ -187,7 +195,7 @@ def _fastq_parts(path: PathLike, labels: Labels) -> Iterator[Part]:
                 for record in reader:
                     batch.append(record)
                     size += len(record.sequence)
-                    if len(batch) == BATCH or size >= BLOCK:
+                    if len(batch) == RECORDS_AT_ONCE or size >= READ_AT_ONCE:
                         yield _fastq_part(path, batch, first, labels)
                         first, size, batch = first + len(batch), 0, []
         except dnaio.FileFormatError as error:
@@ -206,3 +214,18 @@ def _fastq_part(path: PathLike, batch: list[Any], first: int, labels: Labels) ->
     lengths = np.fromiter((len(record.sequence) for record in batch), np.int64, len(batch))
     labels.add([word[-1] if len(word) > 1 else "" for word in words], ids, lines)
     return letters, np.cumsum(lengths) - lengths, lines, ids
+
+
+register(
+    Format(
+        "fasta",
+        ("sequences",),
+        (".fa", ".fasta", ".fna", ".faa", ".ffn", ".frn"),
+        sniff,
+        read,
+        write,
+        BY_MARK,
+        parts=checked_parts,
+    )
+)
+register(Format("fastq", ("sequences",), (".fq", ".fastq"), sniff_fastq, read, breadth=BY_MARK, parts=checked_parts))

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.data.atomic import PathLike, open_aside
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences
-from kernelweave.io.atomic import PathLike, open_aside
 from kernelweave.io.collect import check_unique_names
 from kernelweave.io.dataset import Dataset, check_options, check_rows
+from kernelweave.io.registry import BY_MARK, Format, register
 from kernelweave.io.source import numbered_lines
 
 Array = np.ndarray
-SUFFIXES = (".jsonl", ".ndjson")
 
 
 def read(
@@ -131,3 +131,6 @@ def _labels(values: list[Any]) -> Array:
     if all(isinstance(value, int | float) for value in values):
         return np.array(values, np.float64)
     return np.array([str(value) for value in values])
+
+
+register(Format("jsonl", ("sequences",), (".jsonl", ".ndjson"), sniff, read, write, BY_MARK))

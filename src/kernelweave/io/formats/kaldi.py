@@ -16,9 +16,11 @@ import re
 from collections.abc import Collection
 from functools import partial
 
-from kernelweave.io.atomic import PathLike
+from kernelweave.data.atomic import PathLike
 from kernelweave.io.blocks import ACCEPTOR, TRANSDUCER, Symbols, fill, read_machines, spell
+from kernelweave.io.lattices import register_lattices
 from kernelweave.io.machines import Machine, no_score, read_score, read_state, shown
+from kernelweave.io.registry import BY_LINES
 
 SUFFIXES = (".lat", ".kaldi.txt", ".ark.txt")
 COSTS = re.compile(r"([^,]*),([^,]*)(?:,([0-9_]*))?")
@@ -86,3 +88,6 @@ def sniff(start: bytes) -> bool:
     """Tell a Kaldi lattice by an arc whose last field holds two costs."""
     arc = rb"(?m)^[ \t]*[0-9]+[ \t]+[0-9]+(?:[ \t]+[^\s]+){1,2}[ \t]+[-+0-9.eE]+,[-+0-9.eE]+(?:,[0-9_]*)?[ \t]*\r?$"
     return re.search(arc, start) is not None
+
+
+register_lattices("kaldi", SUFFIXES, sniff, read, None, BY_LINES)

@@ -7,17 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.data.atomic import PathLike, open_aside
 from kernelweave.data.rows import offsets_of
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences
-from kernelweave.io.atomic import PathLike, open_aside
 from kernelweave.io.collect import Collector, Part
 from kernelweave.io.dataset import Dataset, check_rows, label_text, parse_labels
+from kernelweave.io.registry import BY_LINES, Format, register
 from kernelweave.io.source import line_blocks, spans
 
 Array = np.ndarray
-SUFFIXES = (".tsv", ".txt", ".tab")
-BATCH = 1 << 15
+ROWS_AT_ONCE = 1 << 15
+"""Rows that are spelled and written together."""
+
 TAB, NEWLINE, RETURN = 9, 10, 13
 WIDE_LABEL = 64
 """Labels up to this many bytes are compared as fixed-width arrays."""
@@ -63,6 +65,11 @@ def parts(path: PathLike, labels: Labels | None = None) -> Iterator[Part]:
             yield _part(block, fields)
 
 
+def letters_only(path: PathLike, label: str | None = None) -> Iterator[Part]:
+    """Yield the parts of a file without its labels, whatever they are called."""
+    return parts(path)
+
+
 def write(path: PathLike, X: Sequences, y: Any, ids: Any = None) -> None:
     """Write one line a row: label, sequence and, if there are ids, the id."""
     ids = X.ids if ids is None else ids
@@ -72,8 +79,8 @@ def write(path: PathLike, X: Sequences, y: Any, ids: Any = None) -> None:
     labels = [label_text(value) for value in y]
     names = None if ids is None else [str(name) for name in ids]
     with open_aside(path) as file:
-        for start in range(0, len(X), BATCH):
-            rows = X[start : start + BATCH].to_strings()
+        for start in range(0, len(X), ROWS_AT_ONCE):
+            rows = X[start : start + ROWS_AT_ONCE].to_strings()
             stop = start + len(rows)
             columns = [labels[start:stop], rows] + ([names[start:stop]] if names is not None else [])
             for number, fields in enumerate(zip(*columns), start):
@@ -168,3 +175,8 @@ def _label_codes(block: bytes, fields: _Fields, index: dict[bytes, int]) -> Arra
     padded = np.where(place < lengths[:, None], data[at], 0).astype(np.uint8)
     distinct, inverse = np.unique(padded.view(f"S{width}").ravel(), return_inverse=True)
     return np.array([index.setdefault(label, len(index)) for label in distinct.tolist()])[inverse]
+
+
+register(
+    Format("labelled", ("sequences",), (".tsv", ".txt", ".tab"), sniff, read, write, BY_LINES + 3, parts=letters_only)
+)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.io.atomic import PathLike, open_aside
+from kernelweave.data.atomic import PathLike, open_aside
 from kernelweave.io.dataset import Dataset, check_rows, label_text
+from kernelweave.io.registry import BY_LINES, Format, register
 from kernelweave.io.source import line_blocks
 
 Array = np.ndarray
-SUFFIXES = (".svm", ".libsvm", ".svmlight")
 EXACT = 2.0**53  # up to here floats hold every integer
 NUMBER = rb"[+-]?(?:\d++\.?\d*+|\.\d++|inf|nan)(?:[eE][+-]?\d++)?"
 ROW = NUMBER + rb"(?>[ \t]++\d++:" + NUMBER + rb")*+[ \t\r]*+"
@@ -116,3 +116,6 @@ def _check_distinct(path: PathLike, X: Any, lines: Array) -> None:
     twice = np.flatnonzero((rows[1:] == rows[:-1]) & (X.indices[1:] == X.indices[:-1]))
     if twice.size:
         raise ValueError(f"{path}:{lines[rows[twice[0]]]}: an index occurs twice in the row.")
+
+
+register(Format("libsvm", ("table",), (".svm", ".libsvm", ".svmlight"), sniff, read, write, BY_LINES + 2))

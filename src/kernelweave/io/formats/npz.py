@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from kernelweave.data.atomic import PathLike, atomic_path
+from kernelweave.data.kinds import blocks_of
 from kernelweave.data.views import Views
 from kernelweave.io.dataset import Dataset, check_rows
-from kernelweave.io.formats.mapped import mapped_arrays
+from kernelweave.io.mapped import mapped_arrays
+from kernelweave.io.registry import BY_MAGIC, Format, register
 from kernelweave.io.source import head, open_binary
 
-SUFFIXES = (".npz",)
 LABEL_NAMES = ("y", "label", "labels", "target")
 ID_NAMES = ("ids", "id", "index")
 SPARSE_KEYS = {"indices", "indptr", "format", "shape", "data"}
@@ -68,7 +69,7 @@ def read(path: PathLike, label: str | None = "auto", mmap: bool = False) -> Data
 
 def write(path: PathLike, X: Any, y: Any = None, ids: Any = None, compress: bool = True) -> None:
     """Write a table or views of tables, compressed unless they are to be mapped from disk."""
-    arrays = dict(X.items()) if isinstance(X, Views) else {"X": np.asarray(X)}
+    arrays = blocks_of(X) or {"X": np.asarray(X)}
     for name, block in arrays.items():
         if not isinstance(block, np.ndarray) or block.dtype == object:
             raise TypeError(f"The block {name!r} is a {type(block).__name__}; npz files hold dense tables.")
@@ -103,3 +104,6 @@ def _load(path: PathLike) -> dict[str, Any]:
 
 def _pop(arrays: dict[str, Any], names: tuple[str, ...]) -> Any:
     return next((arrays.pop(name) for name in names if name in arrays), None)
+
+
+register(Format("npz", ("table", "views"), (".npz",), sniff, read, write, BY_MAGIC))

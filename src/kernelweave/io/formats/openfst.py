@@ -15,8 +15,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from kernelweave.data.atomic import PathLike, open_aside
 from kernelweave.data.lattices.rows import Lattices
-from kernelweave.io.atomic import PathLike, open_aside
 from kernelweave.io.blocks import (
     ACCEPTOR,
     EPSILONS,
@@ -30,9 +30,13 @@ from kernelweave.io.blocks import (
     spell,
 )
 from kernelweave.io.dataset import check_options, check_rows
+from kernelweave.io.lattices import register_lattices
 from kernelweave.io.machines import Machine, no_score, read_score, read_state
+from kernelweave.io.registry import BY_LINES
 
 SUFFIXES = (".fst.txt", ".fst", ".att")
+_ARC = re.compile(rb"[ \t]*[0-9]+[ \t]+[0-9]+(?:[ \t]+[^\s]+){1,3}[ \t]*\r?$")
+_FINAL = re.compile(rb"[ \t]*[0-9]+(?:[ \t]+[-+.0-9eE]+)?[ \t]*\r?$")
 
 
 def read(
@@ -154,6 +158,21 @@ def cost_text(weight: float) -> str:
     return repr(0.0 - math.log(weight))
 
 
+def is_whole(start: bytes) -> bool:
+    """Tell OpenFst text from tables: arcs, final states and a key behind each blank line, and nothing else."""
+    lines = start.split(b"\n")
+    lines = lines[:-1] if len(lines) > 1 else lines  # the last one may be cut
+    arcs, finals = list(map(_ARC.match, lines)), list(map(_FINAL.match, lines))
+    for number, line in enumerate(lines):
+        key = number == 0 or not lines[number - 1].strip()
+        if not (arcs[number] or finals[number] or key or not line.strip()):
+            return False
+    return any(arcs) and any(finals)
+
+
 def sniff(start: bytes) -> bool:
     """Tell OpenFst text by an arc: two states and a label among the first lines."""
     return re.search(rb"(?m)^[ \t]*[0-9]+[ \t]+[0-9]+[ \t]+[^\s]", start) is not None
+
+
+register_lattices("openfst", SUFFIXES, sniff, read, write, BY_LINES + 1, sniff_alone=is_whole)

@@ -17,10 +17,12 @@ import re
 from collections.abc import Collection
 from typing import Any
 
+from kernelweave.data.atomic import PathLike, open_aside
 from kernelweave.data.lattices.rows import Lattices
-from kernelweave.io.atomic import PathLike, open_aside
 from kernelweave.io.dataset import check_rows, label_text
+from kernelweave.io.lattices import register_lattices
 from kernelweave.io.machines import MAX_DIGITS, Machine, no_score, read_score, shown
+from kernelweave.io.registry import BY_MARK
 from kernelweave.io.source import numbered_lines
 
 SUFFIXES = (".plf", ".plf.tsv")
@@ -31,6 +33,7 @@ _STRING = r"'([^'\\]*(?:\\.[^'\\]*)*)'" "|" r'"([^"\\]*(?:\\.[^"\\]*)*)"'
 _NEXT = r"\s*(?:,\s*|(?=\)))"  # a comma, or the end of the list that this is part of
 _ARC = re.compile(rf"\(\s*(?:{_STRING})\s*,\s*([-+.0-9a-zA-Z_]+)\s*,\s*(-?[0-9]+)\s*,?\s*\){_NEXT}")
 _OPEN, _CLOSE, _END = re.compile(r"\(\s*"), re.compile(rf"\){_NEXT}"), re.compile(r"\)\s*")
+_FIRST = re.compile(rb"(?m)^(?:[ ]*+[^\t\n( ][^\t\n]*+\t|[ ]++\t)?+[ ]*+\([ ]*+(?:\(|\)[ \r]*+(?:\t|$))")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})|(.))", re.DOTALL)
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 _HIGHEST = 0x10FFFF
@@ -179,4 +182,7 @@ def _arc(word: str, weight: float, distance: int) -> str:
 
 def sniff(start: bytes) -> bool:
     """Tell PLF by a line that opens a tuple of tuples, alone or behind a label."""
-    return re.search(rb"(?m)^[ ]*(?:[^\t\n(][^\t\n]*\t)?[ ]*\([ ]*(?:\(|\)[ \r]*(?:\t|$))", start) is not None
+    return _FIRST.search(start) is not None
+
+
+register_lattices("plf", SUFFIXES, sniff, read, write, BY_MARK)

@@ -9,10 +9,8 @@ from kernelweave.data.lattices.rows import Lattices
 from kernelweave.data.store import MAGIC
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.io.dataset import Dataset, check_rows
+from kernelweave.io.registry import BY_MAGIC, Format, register
 from kernelweave.io.source import open_binary
-
-SUFFIXES = (".kwseq",)
-LATTICE_SUFFIXES = (".kwlat",)
 
 _LATTICE_HEADER = b'{"meta": {"rows": "lattices"'
 
@@ -56,3 +54,7 @@ def write_lattices(path: PathLike, X: Lattices, y: Any = None, ids: Any = None) 
 def sniff_lattices(start: bytes) -> bool:
     """Tell the format by its first bytes and the beginning of its header."""
     return start.startswith(MAGIC) and start[len(MAGIC) + 8 :].startswith(_LATTICE_HEADER)
+
+
+register(Format("sequences", ("sequences",), (".kwseq",), sniff, read, write, BY_MAGIC))
+register(Format("lattices", ("lattices",), (".kwlat",), sniff_lattices, read_lattices, write_lattices, BY_MAGIC))

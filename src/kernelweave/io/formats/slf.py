@@ -13,8 +13,10 @@ import os
 import re
 from collections.abc import Collection
 
-from kernelweave.io.atomic import PathLike
+from kernelweave.data.atomic import PathLike
+from kernelweave.io.lattices import register_lattices
 from kernelweave.io.machines import Machine, no_score, read_score, read_state, shown
+from kernelweave.io.registry import BY_MARK
 from kernelweave.io.source import numbered_lines
 
 SUFFIXES = (".slf", ".slf.txt", ".htk")
@@ -221,3 +223,6 @@ def sniff(start: bytes) -> bool:
         rb"(?:VERSION|V|UTTERANCE|U|NODES|N|LINKS|L|base|lmname|lmscale|acscale|wdpenalty|prscale|vocab|hmms|start|end)"
     )
     return re.match(rb"(?:\s*#[^\n]*\n)*\s*" + names + rb"=", start) is not None
+
+
+register_lattices("slf", SUFFIXES, sniff, read, None, BY_MARK)

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.io.atomic import PathLike, open_aside
+from kernelweave.data.atomic import PathLike, open_aside
 from kernelweave.io.collect import check_unique_names
 from kernelweave.io.dataset import Dataset, check_options, check_rows, label_text, parse_labels
+from kernelweave.io.registry import BY_LINES, Format, register
 from kernelweave.io.source import numbered_lines
 
 Array = np.ndarray
-SUFFIXES = (".csv", ".tsv", ".tab")
 DELIMITERS = ",\t;"
 LABEL_NAMES = ("label", "y", "target", "class")
 ID_NAMES = ("id", "ids")
@@ -209,3 +209,6 @@ def _is_number(text: str) -> bool:
 
 def _guess_delimiter(line: str) -> str:
     return max(DELIMITERS, key=line.count)
+
+
+register(Format("table", ("table",), (".csv", ".tsv", ".tab"), sniff, read, write, BY_LINES + 4))

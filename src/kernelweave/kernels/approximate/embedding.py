@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from kernelweave.data.views import select
+from kernelweave.data import select
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.checks import check_kernel
 from kernelweave.kernels.compose import On

@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave.data.kinds import n_rows, take
 from kernelweave.data.random import RandomState, generator
 from kernelweave.kernels.abilities import Stationary
 from kernelweave.kernels.approximate.embedding import Approximation, Embedded, counted_rows
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.checks import check_count
-from kernelweave.kernels.parts import by_rows, height, rows_at, sliced
+from kernelweave.kernels.parts import by_rows, sliced
 from kernelweave.kernels.vector.table import as_table
 
 SAMPLE = 512
@@ -72,9 +73,9 @@ class Fourier(Approximation):
                 "IncompleteCholesky or Nystrom."
             )
         X = sliced(X)
-        rows = counted_rows(height(X), weight)
+        rows = counted_rows(n_rows(X), weight)
         rows = rows[np.unique(np.linspace(0, len(rows) - 1, SAMPLE).astype(np.int64))]
-        sample = as_table(rows_at(X, rows))
+        sample = as_table(take(X, rows))
         drawn = kernel.frequencies(sample.shape[1], self.n_components // 2, generator(self.random_state))
         turns = drawn / (2.0 * math.pi)
         return Waves(kernel, turns, _error(kernel, Waves(kernel, turns, 0.0), sample))

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.data.views import Views
-from kernelweave.kernels.base import Array, Kernel, count
+from kernelweave.data.kinds import convert, n_rows
+from kernelweave.kernels.base import Array, Kernel
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Identity(Kernel):
 
     def prepare(self, X: Any) -> IdentityRows:
         """Return the numbers of the rows of X, which count as new rows each time they are prepared."""
-        return IdentityRows(uuid.uuid4().hex, np.arange(count(Views(X) if isinstance(X, Mapping) else X)))
+        return IdentityRows(uuid.uuid4().hex, np.arange(n_rows(convert(X) if isinstance(X, Mapping) else X)))
 
     def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
         """Return ones where both sides are the same row of the same prepared input."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernelweave.data.views import select
+from kernelweave.data import select
 from kernelweave.kernels.base import Kernel, Parameters
 from kernelweave.kernels.compose import On
 from kernelweave.kernels.positional.code_rows import fixed_length

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.data.kinds import kind_of
 from kernelweave.data.lattices.rows import Lattices
 from kernelweave.kernels.base import Array
 from kernelweave.kernels.checks import check_strings
@@ -93,7 +94,7 @@ class Spectrum(Grams):
         turn = partners(self, X.alphabet, self.reverse_complement)
         sizes = np.flatnonzero(weights) + 1
         numbering = self.numbering(X.alphabet)
-        if isinstance(X, Lattices):
+        if kind_of(X).uncertain:
             return self._expected(X, np.sqrt(weights[: sizes.max(initial=0)]), turn)
         scales, binary = np.sqrt(weights[sizes - 1]), bool(self.binary)
         if numbering.columns is None and sizes.size:

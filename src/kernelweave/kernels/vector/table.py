@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from kernelweave._numba import jit
-from kernelweave.data.views import Strings, Views
+from kernelweave.data.kinds import blocks_of, kind_of
 from kernelweave.kernels.base import Array, Kernel
 
 TILE = 512
@@ -46,16 +46,12 @@ def as_table(X: Any) -> Any:
 
 def _as_numbers(X: Any) -> Array:
     """Return X as float64; strings are refused even where they spell numbers."""
-    if isinstance(X, Strings):
-        raise TypeError(
-            f"A vector kernel compares rows of numbers, but got {type(X).__name__}; use a kernel for strings, such as "
-            "kw.NGram(2, cumulative=True)."
-        )
-    if isinstance(X, Views):
-        raise TypeError(
-            f"A vector kernel compares rows of one table, but got the views {', '.join(map(repr, X.names))}; say which "
-            f"one a kernel looks at, such as kw.RBF().on({X.names[0]!r})."
-        )
+    kind = kind_of(X)
+    if not kind.tabular:
+        views = blocks_of(X)
+        got = type(X).__name__ if views is None else f"the views {', '.join(map(repr, views))}"
+        wanted = "numbers" if views is None else "one table"
+        raise TypeError(f"A vector kernel compares rows of {wanted}, but got {got}; {kind.advice(X)}.")
     try:
         values = np.asarray(X)
         if values.dtype.kind in "biufO" and values.ndim > 0:

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from kernelweave.data.kinds import n_rows
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.abilities import Counted, Elementwise, Embedding, FeatureMap, Positional
 from kernelweave.kernels.base import Array, Kernel, take, width
@@ -64,7 +65,7 @@ class ColumnPool:
         scale: Array | None = None,
     ):  # fmt: skip
         self.kernels, self.X, self.engine, self.family = list(kernels), X, engine, Family(kernels)
-        self.n, self.m = int(X.shape[0]) if hasattr(X, "shape") else len(X), len(self.kernels)
+        self.n, self.m = n_rows(X), len(self.kernels)
         self.scored, self.made = np.zeros(self.m, np.int64), np.zeros(self.m, np.int64)
         self.group = {k: g for g, members in enumerate(self.family.members) for k in members}
         self._rows: dict[int, Any] = {}
@@ -182,7 +183,7 @@ class NewColumns:
 
     def __init__(self, pool: ColumnPool, X: Any):
         self.pool, self.X = pool, X
-        self.n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
+        self.n = n_rows(X)
         self._rows: dict[int, Any] = {}
 
     def columns(self, kernel: int, rows: Array) -> Array:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.data.views import select
+from kernelweave.data import select
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.tree import Centred, Cosine, Leaf, On
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.data.kinds import kind_of
 from kernelweave.data.lattices.rows import Lattices
 from kernelweave.kernels.checks import check_strings
 from kernelweave.kernels.strings.counts import Counts
@@ -75,9 +76,10 @@ class GappyNGram(Grams):
         check_strings(self, X)
         scales = np.append(np.full(self.longest - 1, float(bool(self.cumulative))), 1.0)
         numbering = self.numbering(X.alphabet)
-        most = int((X.state_counts if isinstance(X, Lattices) else X.lengths).max(initial=0))
+        uncertain = kind_of(X).uncertain
+        most = int((X.state_counts if uncertain else X.lengths).max(initial=0))
         gaps = -1 if self.max_gap is None or self.max_gap >= most else int(self.max_gap)
-        if isinstance(X, Lattices):
+        if uncertain:
             return expected_counts(X, numbering, scales, gaps, float(self.decay))
         if gaps < 0:
             return count_gappy(X, numbering, scales, float(self.decay))

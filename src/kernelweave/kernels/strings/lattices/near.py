@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.data.lattices.rows import Lattices
+from kernelweave.data.kinds import kind_of
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.kernels.strings.counting import cuts_at, gather
 from kernelweave.kernels.strings.counts import Counts
@@ -24,15 +24,16 @@ LMERS_AT_A_TIME = 2**12
 """Lattices with so many l-mers together are counted before their features are put to the others."""
 
 
-def on_strings(X: Sequences | Lattices, length: int, count: Callable[[Sequences], Counts]) -> Counts:
+def on_strings(X: Any, length: int, count: Callable[[Sequences], Counts]) -> Counts:
     """Return what `count` makes of sequences, or its expectation on lattices.
 
     Parameters
     ----------
+    X : Sequences or Lattices
     length : of the l-mers; `count` must add up over those
     count : from sequences to their features
     """
-    if isinstance(X, Sequences):
+    if not kind_of(X).uncertain:
         return count(X)
     numbering = Numbering.of(X.alphabet.size, length, cumulative=False)
     lmers = expected_counts(X, numbering, np.append(np.zeros(length - 1), 1.0))

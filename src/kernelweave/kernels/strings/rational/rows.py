@@ -121,7 +121,7 @@ def _without_masked(m: Transducer, alphabet: Alphabet) -> Transducer:
 
 
 def _acceptors(X: Sequences | Lattices) -> Iterator[Transducer]:
-    lattices = X if isinstance(X, Lattices) else Lattices.from_sequences(X)
+    lattices = Lattices.of(X)
     for row in range(len(X)):
         yield from_lattice(lattices, row)
 

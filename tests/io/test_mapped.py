@@ -8,7 +8,7 @@ import pytest
 
 import kernelweave as kw
 from kernelweave.io.formats import npz
-from kernelweave.io.formats.mapped import mapped_arrays
+from kernelweave.io.mapped import mapped_arrays
 
 N, COLUMNS, LETTERS = 12_000, 100, 40
 LIMIT = "4MB"

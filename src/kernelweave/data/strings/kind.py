@@ -1,0 +1,152 @@
+"""Sequences as a row kind, made from lists of texts or of words.
+
+Words that the training rows lack match nothing: new rows over words are spelled with the letters of the training rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kernelweave.data.kinds import Description, RowKind, register
+from kernelweave.data.rows import packed_ids, unpacked_ids
+from kernelweave.data.strings.alphabet import Alphabet
+from kernelweave.data.strings.sequences import Sequences
+
+Array = np.ndarray
+TEXTS = "OUT"
+"""Kinds of NumPy types whose arrays may hold texts."""
+
+
+class StringKind(RowKind):
+    """Rows spelled with the letters of an alphabet: strings, or distributions over strings."""
+
+    family = "strings"
+
+    def content(self, X: Any) -> Alphabet:
+        """Return the alphabet."""
+        return X.alphabet
+
+    def alphabet(self, X: Any) -> Alphabet:
+        """Return the alphabet."""
+        return X.alphabet
+
+    def phrase(self, content: Alphabet) -> str:
+        """Say what rows are made of."""
+        if content.kind == "words":
+            return f"{self.name} of words ({content.size} of them)"
+        return f"{self.name} over the {content.name} alphabet ({content.size} letters)"
+
+    def facts(self, content: Alphabet) -> dict[str, Any]:
+        """Return name and size of the alphabet."""
+        return {"alphabet": content.name, "letters": content.size}
+
+    def respell(self, X: Any, content: Any) -> Any:
+        """Spell rows of words with the words of the training rows; others match nothing."""
+        return X.with_alphabet(content, unknown="mask") if _of_words(X.alphabet) and _of_words(content) else X
+
+    def mismatch(self, given: Alphabet, trained: Alphabet, where: str) -> str | None:
+        """Return the sentence about other letters."""
+        if given == trained:
+            return None
+        return f"This model was trained on the alphabet {trained.name!r}, but the {where} has {given.name!r}."
+
+    def concatenate(self, parts: Sequence[Any]) -> Any:
+        """Return rows over one alphabet behind one another; different words are put together first."""
+        alphabets = [part.alphabet for part in parts]
+        if all(map(_of_words, alphabets)) and any(alphabet != alphabets[0] for alphabet in alphabets):
+            words = Alphabet.words(sorted({word for alphabet in alphabets for word in alphabet.letters}))
+            parts = [part.with_alphabet(words) for part in parts]
+        return type(parts[0]).concatenate(parts)
+
+    def reading(self, content: Alphabet) -> dict[str, Any]:
+        """Return the alphabet; words that it lacks match nothing."""
+        return {"alphabet": content, **({"unknown": "mask"} if _of_words(content) else {})}
+
+    def advice(self, X: Any) -> str:
+        """Name a kernel for strings."""
+        return "use a kernel for strings, such as kw.NGram(2, cumulative=True)"
+
+    def save(self, X: Any) -> dict[str, Any]:
+        """Return the alphabet, the arrays, and the ids in one buffer, for there may be millions."""
+        ids = packed_ids(X.ids)
+        named = {"ids": ids["id_bytes"], "id_offsets": ids["id_offsets"]} if ids else {}
+        return {"alphabet": X.alphabet, **self._arrays(X), **named}
+
+    def _arrays(self, X: Any) -> dict[str, Array]:
+        raise NotImplementedError
+
+
+class SequencesKind(StringKind):
+    """Strings of letters or words."""
+
+    name = noun = "sequences"
+    rows = Sequences
+
+    def convert(self, X: Any, trained: Description | None = None, by_name: bool = False) -> Sequences | None:
+        """Return lists of texts, or of lists of words, in the letters of the model where there is one."""
+        texts = _is_texts(X)
+        if not texts and not _is_tokens(X):
+            return None
+        known = trained.content if trained is not None and isinstance(trained.content, Alphabet) else None
+        alphabet = known or ("auto" if texts else "words")
+        rows = [str(text) for text in X] if texts else X
+        return Sequences.from_strings(rows, alphabet, "mask" if _of_words(alphabet) else "error")
+
+    def summary(self, X: Sequences) -> str:
+        """Say how many sequences there are, how long, and over which letters."""
+        lengths = X.lengths
+        span = f"{lengths.min()}" if X.is_fixed_length else f"{lengths.min()} to {lengths.max()}"
+        return f"{len(X)} sequences of {span} {'words' if _of_words(X.alphabet) else 'letters'} ({X.alphabet.name})"
+
+    def letters(self, X: Sequences) -> tuple[int, int]:
+        """Return how many letters there are, and how many of them are masked."""
+        return X.codes.size, int(np.count_nonzero(X.codes == X.alphabet.mask))
+
+    def _arrays(self, X: Sequences) -> dict[str, Array]:
+        return {"codes": X.codes, "offsets": X.offsets}
+
+    def load(self, state: Mapping[str, Any]) -> Sequences:
+        """Return sequences, their letters checked."""
+        return Sequences(state["codes"], state["offsets"], state["alphabet"], saved_ids(state, "offsets"))
+
+
+def saved_ids(state: Mapping[str, Any], offsets: str) -> Array | None:
+    """Return the ids among plain data, one for each row that the offsets of this name tell."""
+    named = {"id_bytes": state["ids"], "id_offsets": state["id_offsets"]} if "ids" in state else {}
+    return unpacked_ids(named, state[offsets].size - 1)
+
+
+def _of_words(alphabet: Any) -> bool:
+    return isinstance(alphabet, Alphabet) and alphabet.kind == "words"
+
+
+def _is_texts(X: Any) -> bool:
+    """Tell a list, an array or a column of texts; one with holes in it is an error."""
+    if isinstance(X, str | bytes):
+        raise TypeError("Expected rows, got a single text; a list of texts is one row each.")
+    if isinstance(X, Mapping) or hasattr(X, "tocsr") or not hasattr(X, "__len__"):
+        return False
+    if getattr(X, "ndim", 1) != 1 or len(X) == 0 or getattr(getattr(X, "dtype", None), "kind", "O") not in TEXTS:
+        return False
+    odd = first = None
+    for row, entry in enumerate(X):
+        if isinstance(entry, str):
+            first = row if first is None else first
+        elif odd is None:
+            odd = row, entry
+    if first is not None and odd is not None:
+        raise TypeError(f"Row {odd[0]} is {odd[1]!r}, but row {first} is a text; expected a text in every row.")
+    return first is not None
+
+
+def _is_tokens(X: Any) -> bool:
+    """Tell lists of words from the lists of numbers of a table."""
+    if not isinstance(X, list | tuple) or not all(isinstance(row, list | tuple) for row in X):
+        return False
+    return any(X) and all(isinstance(word, str) for row in X for word in row)
+
+
+register(SequencesKind())

@@ -1,0 +1,151 @@
+"""Tables as a row kind: dense arrays, sparse tables, and what becomes one of them (DataFrames, lists of rows)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kernelweave.data.kinds import Description, RowKind, register
+
+Array = np.ndarray
+NUMBERS = "biufc"
+"""Kinds of NumPy types whose arrays are tables at once; texts and objects may be something else."""
+
+ROWS_AT_ONCE = 4096
+"""Rows that are searched together for values that are not finite: a table may be larger than memory."""
+
+
+class TableKind(RowKind):
+    """Rows of numbers, all with the same columns."""
+
+    name, noun, family = "table", "a table", "table"
+    rows = np.ndarray
+    tabular = True
+
+    def holds(self, X: Any) -> bool:
+        """Tell arrays of numbers and sparse tables."""
+        return is_sparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in NUMBERS)
+
+    def convert(self, X: Any, trained: Description | None = None, by_name: bool = False) -> Any:
+        """Raise where a list is plainly no table; whatever else no kind recognises is checked as one later."""
+        if isinstance(X, list | tuple):
+            _check_list(X)
+
+    def content(self, X: Any) -> int:
+        """Return the number of columns."""
+        return int(np.shape(X)[1])
+
+    def phrase(self, content: int) -> str:
+        """Say how many columns there are."""
+        return f"a table of {content} columns"
+
+    def summary(self, X: Any) -> str:
+        """Say how many rows and columns there are."""
+        return f"{X.shape[0]} rows of {X.shape[1]} columns" + (" (sparse)" if is_sparse(X) else "")
+
+    def facts(self, content: int) -> dict[str, Any]:
+        """Return the number of columns."""
+        return {"columns": content}
+
+    def check(self, X: Any, where: str) -> None:
+        """Raise unless all values are finite numbers."""
+        values = X.data if is_sparse(X) else X
+        if values.dtype.kind not in "iufb":
+            raise ValueError(f"The {where} must hold numbers, but has dtype {values.dtype}.")
+        place = first_not_finite(X) if values.dtype.kind == "f" else None
+        if place is not None:
+            raise ValueError(f"The {where} contains NaN or infinity (first in row {place[0]}, column {place[1]}).")
+
+    def mismatch(self, given: int, trained: int, where: str) -> str | None:
+        """Return the sentence about another number of columns."""
+        if given == trained:
+            return None
+        return f"The {where} has {given} columns, but this model was trained on {trained}."
+
+    def concatenate(self, parts: Sequence[Any]) -> Any:
+        """Return the rows of tables of one width behind one another."""
+        if any(map(is_sparse, parts)):
+            from scipy import sparse
+
+            return sparse.vstack(parts, format="csr")
+        return np.concatenate([np.asarray(part) for part in parts])
+
+    def take(self, X: Any, rows: Any) -> Any:
+        """Return some rows of a table, also of a DataFrame or a list of rows."""
+        if hasattr(X, "iloc"):
+            return X.iloc[rows]
+        if isinstance(X, list | tuple):
+            return X[rows] if isinstance(rows, slice) else [X[row] for row in np.arange(len(X))[rows]]
+        return X.tocsr()[rows] if is_sparse(X) else X[rows]
+
+    def reading(self, content: int) -> dict[str, Any]:
+        """Return the number of columns, which formats of sparse tables do not tell."""
+        return {"n_features": content}
+
+    def save(self, X: Any) -> dict[str, Any]:
+        """Return the arrays of a table."""
+        if not is_sparse(X):
+            return {"values": np.asarray(X)}
+        from scipy import sparse
+
+        X = X.tocsr()
+        parts = {name: getattr(X, name) for name in ("data", "indices", "indptr")}
+        return {"shape": list(X.shape), "array": isinstance(X, sparse.sparray), **parts}
+
+    def load(self, state: Mapping[str, Any]) -> Any:
+        """Return the table, every index of a sparse one checked."""
+        if "values" in state:
+            return state["values"]
+        from scipy import sparse
+
+        parts = tuple(state[name] for name in ("data", "indices", "indptr"))
+        table = (sparse.csr_array if state["array"] else sparse.csr_matrix)(parts, shape=tuple(state["shape"]))
+        table.check_format(full_check=True)
+        return table
+
+
+def is_sparse(X: Any) -> bool:
+    """Tell a sparse table, without loading scipy."""
+    return hasattr(X, "tocsr")
+
+
+def first_not_finite(X: Any) -> tuple[int, int] | None:
+    """Return row and column of the first stored value that is not finite, None where all are.
+
+    Parameters
+    ----------
+    X : (n, d) floats, dense or CSR
+    """
+    if is_sparse(X):
+        bad = ~np.isfinite(X.data)
+        first = int(bad.argmax()) if bad.any() else -1
+        return None if first < 0 else (int(np.searchsorted(X.indptr, first, side="right") - 1), int(X.indices[first]))
+    for start in range(0, len(X), ROWS_AT_ONCE):
+        bad = ~np.isfinite(X[start : start + ROWS_AT_ONCE])
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            return start + int(row), int(column)
+    return None
+
+
+def _check_list(X: Sequence[Any]) -> None:
+    """Raise where the entries of a list are rows of different lengths, or tables of their own."""
+    shapes = [np.shape(row) if hasattr(row, "shape") else (len(row),) for row in X if hasattr(row, "__len__")]
+    if len(shapes) != len(X) or not X:
+        return
+    if any(len(shape) > 1 for shape in shapes):
+        raise ValueError(
+            f"X is a list of {len(X)} tables, expected rows of one table; several tables of the same rows are named "
+            "views: {'first': A, 'second': B}."
+        )
+    lengths = [shape[0] if shape else 0 for shape in shapes]
+    odd = next((row for row, length in enumerate(lengths) if length != lengths[0]), None)
+    if odd is not None:
+        raise ValueError(
+            f"Row {odd} has {lengths[odd]} values, but row 0 has {lengths[0]}; expected rows of one length."
+        )
+
+
+register(TableKind())
