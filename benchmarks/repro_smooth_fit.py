@@ -19,8 +19,7 @@ from kernelweave.engines import Serial
 from kernelweave.estimators.normalize import normalized
 from kernelweave.losses import make_loss
 from kernelweave.operators import product
-from kernelweave.operators.expansion.cross_family import CrossFamily
-from kernelweave.operators.gram.mixture import Family
+from kernelweave.operators.expansion.rows import RowExpansion
 from kernelweave.operators.gram.rank_one import RankOneSet
 from kernelweave.operators.planner.family import bind_family
 from kernelweave.penalties import LpBall
@@ -57,10 +56,9 @@ class Split:
         if isinstance(self.operators, RankOneSet):
             return self.test @ (beta * (self.operators.vectors @ alpha)) + intercept
         kernels, rows, new = self.test
-        used, support = np.flatnonzero(beta), np.flatnonzero(alpha)
-        family = Family([kernels[k] for k in used])
-        cross = CrossFamily(family, family.prepare(new), family.prepare(rows[support]), Serial())
-        return cross.total(beta[used][:, None, None] * alpha[support][None, :, None])[:, 0] + intercept
+        support = np.flatnonzero(alpha)
+        expansion = RowExpansion.weighted(kernels, rows[support], beta[None], alpha[None, support])
+        return expansion.scores(new, Serial())[:, 0] + intercept
 
 
 def standardised(X: np.ndarray, train: np.ndarray) -> np.ndarray:

@@ -179,7 +179,7 @@ def test_what_belongs_to_the_process_is_left_behind(tmp_path):
 
 def test_the_header_says_what_wrote_it(model_file):
     header = read_header(model_file)
-    assert (header["format"], header["version"], header["library"]) == ("kernelweave-model", 1, kw.__version__)
+    assert (header["format"], header["version"], header["library"]) == ("kernelweave-model", 2, kw.__version__)
     with safe_open(model_file, framework="numpy") as file:
         assert list(file.metadata()) == ["kernelweave"]
 
@@ -302,7 +302,7 @@ def test_other_safetensors_and_newer_versions(tmp_path):
     with pytest.raises(ValueError, match="is damaged: the description of its model cannot be read"):
         load(path)
     forge(path, None, version=persistence.VERSION + 1, library="9.0")
-    with pytest.raises(ValueError, match=r"written by kernelweave 9\.0 in version 2 .* a newer one is needed"):
+    with pytest.raises(ValueError, match=r"written by kernelweave 9\.0 in version 3 .* a newer one is needed"):
         load(path)
 
 

@@ -7,7 +7,10 @@ import kernelweave as kw
 from kernelweave.engines import Serial, Threads
 from kernelweave.kernels.vector.table import SquaredDistance
 from kernelweave.operators.base import Operator, OperatorSet, product
-from kernelweave.operators.expansion.cross_family import CrossFamily
+from kernelweave.operators.expansion import values
+from kernelweave.operators.expansion.base import Share
+from kernelweave.operators.expansion.rows import RowExpansion
+from kernelweave.operators.expansion.values import SupportRows
 from kernelweave.operators.gram import family as family_module
 from kernelweave.operators.gram import mixture as mixture_module
 from kernelweave.operators.gram.family import SharedSet, StoredSet
@@ -197,8 +200,8 @@ def test_a_grid_of_widths_computes_its_distances_once(monkeypatch):
     operators.combined(np.ones(10))
     operators.each_add_to(np.zeros((10, N)), np.arange(N), np.ones(N))
     assert not calls
-    made = Family(grid)
-    CrossFamily(made, made.prepare(NEW), made.prepare(X), Serial()).total(np.ones((10, N, 1)))
+    shares = [Share(k, np.arange(N), np.ones((N, 1))) for k in range(10)]
+    SupportRows(grid, shares, X).scores(NEW, Serial())
     assert len(calls) == 1
 
 
@@ -295,13 +298,11 @@ def test_a_mixture_does_not_touch_kernels_without_weight():
 
 @pytest.mark.parametrize("engine", [Serial(), Threads(2)], ids=["serial", "threads"])
 def test_new_rows_against_kept_ones(engine, monkeypatch):
-    from kernelweave.operators.expansion import cross_family
-
-    monkeypatch.setattr(cross_family, "NEW_ROWS", 16)
-    monkeypatch.setattr(cross_family, "KEPT_ROWS", 40)
+    monkeypatch.setattr(values, "NEW_ROWS", 16)
+    monkeypatch.setattr(values, "KEPT_ROWS", 40)
     coef = rng.normal(size=(M, N, 3))
-    made = Family(KERNELS)
-    cross = CrossFamily(made, made.prepare(NEW), made.prepare(X), engine)
+    shares = [Share(k, np.arange(N), part) for k, part in enumerate(coef)]
+    expansion = RowExpansion(KERNELS, X, shares, 3)
     wanted = np.stack([kernel.gram(NEW, X) @ part for kernel, part in zip(KERNELS, coef)])
-    np.testing.assert_allclose(cross.contributions(coef), wanted, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(cross.total(coef), wanted.sum(axis=0), rtol=1e-9, atol=1e-8)
+    np.testing.assert_allclose(expansion.contributions(NEW, engine), wanted, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(expansion.scores(NEW, engine), wanted.sum(axis=0), rtol=1e-9, atol=1e-8)

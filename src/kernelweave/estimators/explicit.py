@@ -1,4 +1,4 @@
-"""Models that are a weight for each explicit feature: what they keep of training, and how they score new rows.
+"""Models that are a weight for each explicit feature: what they keep of training.
 
 A solver that walks in the space of features returns the normal vectors w themselves.  The model keeps them with the
 kernels and, for features that have codes (n-grams, k-mers), the code of each column; it needs no training row.
@@ -9,12 +9,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from kernelweave.kernels import IncompleteCholesky, Kernel, reference
-from kernelweave.operators.features.design.maps import ColumnMap, column_map, has_features
+from kernelweave.operators.features.design.maps import has_features
 from kernelweave.operators.memory import memory_budget
 from kernelweave.operators.planner.one import GRAM_UP_TO
 from kernelweave.solvers.mkl import MKL_SOLVERS
@@ -101,6 +100,7 @@ def keep_vectors(model: Any, results: Sequence[Result], design: Any, X: Any) -> 
     model.support_ = np.empty(0, np.int64)
     model.dual_coef_ = np.empty((len(model.coef_), 0))
     model.reference_ = reference(model.kernels_, X, np.arange(min(1, X.shape[0])))
+    model.expansion_ = model._expand().with_maps(design.maps)
 
 
 def forget_vectors(model: Any) -> None:
@@ -117,42 +117,3 @@ def _forget(model: Any, *names: str) -> None:
     for name in names:
         if hasattr(model, name):
             delattr(model, name)
-
-
-_maps: WeakKeyDictionary[Any, tuple[Any, list[ColumnMap]]] = WeakKeyDictionary()
-
-
-def maps_of(model: Any) -> list[ColumnMap]:
-    """Return the map from rows to columns of each kernel; made at the first use, neither saved nor pickled."""
-    known = _maps.get(model)
-    if known is None or known[0] is not model.coef_codes_:
-        widths = np.diff(model.coef_offsets_)
-        made = [
-            column_map(kernel, codes, int(width), model.reference_)
-            for kernel, codes, width in zip(model.kernels_, model.coef_codes_, widths)
-        ]
-        known = _maps[model] = (model.coef_codes_, made)
-    return known[1]
-
-
-def remember_maps(model: Any, maps: list[ColumnMap]) -> None:
-    """Take maps that are at hand for those of the model, so that its codes need not be numbered again."""
-    _maps[model] = (model.coef_codes_, maps)
-
-
-def contributions(model: Any, X: Any, engine: Any) -> Array:
-    """Return what every kernel contributes to each output of new rows, (m, rows, outputs)."""
-    out = np.zeros((len(model.kernels_), X.shape[0], len(model.coef_)))
-    for k, one in enumerate(maps_of(model)):
-        w = np.ascontiguousarray(model.coef_[:, model.coef_offsets_[k] : model.coef_offsets_[k + 1]])
-        if w.any():
-            out[k] = one.scores(X, w, engine)
-    return out
-
-
-def add_outputs(model: Any, out: Array, X: Any, engine: Any) -> None:
-    """Add the scores of new rows to `out`, (rows, outputs); kernels without weight cost nothing."""
-    for k, one in enumerate(maps_of(model)):
-        w = np.ascontiguousarray(model.coef_[:, model.coef_offsets_[k] : model.coef_offsets_[k + 1]])
-        if w.any():
-            out += one.scores(X, w, engine)

@@ -61,6 +61,16 @@ class Embedding(Protocol, metaclass=_Ability):
 
 
 @runtime_checkable
+class Square(Protocol, metaclass=_Ability):
+    """Ability: a power of an affine function of the inner product of tables; the second power is a quadratic form."""
+
+    degree: int
+
+    def square(self, X: Any) -> tuple[Array, float, float]:
+        """Return the rows of X as a dense table, and g and c of the kernel ``(g <x, y> + c) ** degree``."""
+
+
+@runtime_checkable
 class Stationary(Protocol, metaclass=_Ability):
     """Ability: ``K(x, y) = E cos(w'(x - y))`` over a distribution of frequencies w that can be drawn from."""
 

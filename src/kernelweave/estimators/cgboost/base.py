@@ -32,13 +32,13 @@ from kernelweave.estimators.cgboost.course import (
     round_columns,
 )
 from kernelweave.estimators.cgboost.holdout import USUAL_FRACTION, Held, cut, draw, matrices
-from kernelweave.estimators.folding import Folded, folded
 from kernelweave.estimators.inputs import is_pairwise, new_rows, positive, training_rows
 from kernelweave.estimators.mkl.base import MKLEstimator
 from kernelweave.estimators.normalize import normalized
 from kernelweave.estimators.one.base import INTERCEPTS, Certificate, KernelEstimator, join_traces, make_monitor
 from kernelweave.kernels import Kernel, reference
 from kernelweave.operators.columns.pool import ColumnPool
+from kernelweave.operators.expansion.rows import RowExpansion
 from kernelweave.solvers.boost.generation import generate
 from kernelweave.solvers.boost.problem import PENALTIES, BoostProblem
 from kernelweave.solvers.boost.rules import TERMINATIONS, Rules, Validation
@@ -195,6 +195,7 @@ class CGBoostEstimator(KernelEstimator):
         self.support_ = kept_examples(self.stages_)
         self.reference_ = reference(self.kernels_, X, self.support_)
         self.intercept_ = np.array([result.intercept for result in results])
+        self.expansion_ = self._expand()
         self.n_iter_ = max(result.n_rounds for result in results)
         self.trace_ = join_traces(results)  # type: ignore[arg-type]
         primal, dual = (np.array([getattr(r, name) for r in results]) for name in ("objective", "bound"))
@@ -210,12 +211,12 @@ class CGBoostEstimator(KernelEstimator):
 
     def _outputs(self, X: Any) -> Array:
         X = self._new(X)
-        return self._folded().scores(X, self._engine()) + self.intercept_
+        return self.expansion_.scores(X, self._engine()) + self.intercept_
 
     def _contributions(self, X: Any) -> Array:
         """Return what every kernel contributes to each output of new rows, (m, rows, outputs)."""
         X = self._new(X)
-        return self._folded().contributions(X, self._engine())
+        return self.expansion_.contributions(X, self._engine())
 
     def _staged_outputs(self, X: Any) -> Iterator[Array]:
         """Yield the outputs of new rows after each round, (rows, outputs), up to the round that is kept."""
@@ -225,7 +226,7 @@ class CGBoostEstimator(KernelEstimator):
             numbers = range(first, min(first + ROUNDS_AT_ONCE, rounds))
             columns, intercepts = round_columns(self.stages_, numbers)
             size = len(numbers) * outputs
-            model = Folded(self.kernels_, self.reference_, column_shares(columns, self.support_, size), size)
+            model = RowExpansion(self.kernels_, self.reference_, column_shares(columns, self.support_, size), size)
             values = model.scores(X, self._engine()).reshape(X.shape[0], len(numbers), outputs)
             for place in range(len(numbers)):
                 yield values[:, place] + intercepts[place]
@@ -234,14 +235,10 @@ class CGBoostEstimator(KernelEstimator):
         check_is_fitted(self, "columns_")
         return new_rows(self, X, self.kernels_)
 
-    def _folded(self) -> Folded:
+    def _expand(self) -> RowExpansion:
         outputs = len(self.intercept_)
-        return folded(
-            self, self.columns_,
-            lambda: Folded(
-                self.kernels_, self.reference_, column_shares(self.columns_, self.support_, outputs), outputs
-            ),
-        )  # fmt: skip
+        shares = column_shares(self.columns_, self.support_, outputs)
+        return RowExpansion(self.kernels_, self.reference_, shares, outputs)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -73,6 +73,7 @@ class CGBoostClassifier(ClassifierMixin, CGBoostEstimator):
     support_ : numbers of the training rows that are kept: those with a column in any round
     intercept_ : (outputs,)
     reference_ : these rows
+    expansion_ : what the model predicts with: scores and contributions of new rows, what was learned, bytes
     stages_ : the columns and intercepts of each round, for `staged_predict`, one for each output
     objective_ : primal objective, summed over the outputs
     dual_objective_ : lower bound of the optimum, summed over the outputs

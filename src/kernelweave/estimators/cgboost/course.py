@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelweave.estimators.folding import Share
+from kernelweave.operators.expansion.base import Share
 from kernelweave.solvers.boost.stages import BoostResult
 
 Array = np.ndarray

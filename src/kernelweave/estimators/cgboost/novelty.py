@@ -67,6 +67,7 @@ class CGBoostNovelty(OutlierMixin, CGBoostEstimator):
     intercept_ : (outputs,)
     offset_ : (1,), rho: the negative of `intercept_`
     reference_ : these rows
+    expansion_ : what the model predicts with: scores and contributions of new rows, what was learned, bytes
     stages_ : the columns and intercepts of each round, for `staged_predict`, one for each output
     objective_ : primal objective, summed over the outputs
     dual_objective_ : lower bound of the optimum, summed over the outputs

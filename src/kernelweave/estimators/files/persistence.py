@@ -26,8 +26,11 @@ from kernelweave.estimators.files.tree import Reader, Writer, estimators
 Array = np.ndarray
 KEY = "kernelweave"
 FORMAT = "kernelweave-model"
-VERSION = 1
-"""Version of the format; raised when an older library could not read what a newer one writes."""
+VERSION = 2
+"""Version of the format; raised when an older library could not read what a newer one writes.
+
+1: parameters and fitted attributes.  2: beside them what the model predicts with (`expansion_`), ready to use.
+"""
 
 UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, OverflowError)
 """What reading a tree whose parts do not fit together can raise."""
@@ -101,7 +104,7 @@ def read_header(path: PathLike) -> dict[str, Any]:
     >>> path = os.path.join(tempfile.mkdtemp(), "small.kw")
     >>> kw.save(kw.KernelNovelty("linear").fit([[1.0], [2.0]]), path)
     >>> read_header(path)["version"]
-    1
+    2
     """
     _check_start(path)
     with _open(path) as file:

@@ -122,7 +122,9 @@ class Writer:
         if estimators().get(name) is not type(model):
             raise TypeError(f"A {name} cannot be kept in a model file; known are {', '.join(estimators())}.")
         learned = {key: value for key, value in vars(model).items() if is_learned(key)}
-        return {"type": "estimator", "name": name, "parameters": self._params(model), "fitted": self._each(learned)}
+        expansion = learned.pop("expansion_", None)
+        node = {"type": "estimator", "name": name, "parameters": self._params(model), "fitted": self._each(learned)}
+        return node if expansion is None else {**node, "expansion": self.node(expansion.state())}
 
     def _params(self, model: BaseEstimator) -> dict[str, Node]:
         """Return the parameters; what belongs to the process (callbacks, engines) is left to its default."""
@@ -242,6 +244,10 @@ class Reader:
             if not is_learned(key):
                 raise ValueError(f"{key} is nothing an estimator learns.")
             setattr(model, key, value)
+        if cls not in OTHERS and node["fitted"]:
+            model.expansion_ = model._expand()
+            if "expansion" in node:  # files of version 1 hold none
+                model.expansion_.restore(self.value(node["expansion"]))
         return model
 
     def kernel(self, node: Node) -> Kernel:

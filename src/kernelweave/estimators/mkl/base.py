@@ -13,8 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelweave.engines import one_blas_thread
 from kernelweave.estimators.explicit import (
-    add_outputs,
-    contributions,
     forget_stream,
     forget_vectors,
     keep_vectors,
@@ -31,13 +29,14 @@ from kernelweave.estimators.one.base import (
     make_monitor,
     warn_unless_converged,
 )
-from kernelweave.estimators.scoring import room
 from kernelweave.kernels import RBF, Kernel, Linear, Precomputed, reference
 from kernelweave.kernels.base import count
 from kernelweave.kernels.positional.windows import Windows
 from kernelweave.kernels.tree import all_leaves
 from kernelweave.operators.base import Restrictable
-from kernelweave.operators.expansion.cross_family import CrossFamily
+from kernelweave.operators.expansion.base import Expansion
+from kernelweave.operators.expansion.features import FeatureExpansion
+from kernelweave.operators.expansion.rows import RowExpansion
 from kernelweave.operators.features.design.set import DesignSet, bind_design
 from kernelweave.operators.gram.family import SharedSet, StoredSet
 from kernelweave.operators.gram.mixture import Family
@@ -171,6 +170,7 @@ class MKLEstimator(KernelEstimator):
             self.support_ = np.flatnonzero(np.any(alpha != 0, axis=0))
             self.dual_coef_ = np.ascontiguousarray(alpha[:, self.support_])
             self.reference_ = reference(self.kernels_, X, self.support_)
+            self.expansion_ = self._expand()
         self.n_iter_ = max(result.n_iter for result in results)
         self.trace_ = join_traces(results)
         keep_certificate(self, results)
@@ -199,43 +199,19 @@ class MKLEstimator(KernelEstimator):
         """Return what every kernel contributes to each output of new rows, (m, rows, outputs)."""
         check_is_fitted(self, "dual_coef_")
         X = new_rows(self, X, self.kernels_)
-        if hasattr(self, "coef_"):
-            return contributions(self, X, self._engine())
-        out = np.zeros((len(self.kernels_), X.shape[0], len(self.intercept_)))
-        if len(self.support_):
-            active, cross, coef = self._cross(X)
-            out[active] = cross.contributions(coef)
-        return out
+        return self.expansion_.contributions(X, self._engine())
 
     def _outputs(self, X: Any) -> Array:
         check_is_fitted(self, "dual_coef_")
         X = new_rows(self, X, self.kernels_)
-        out = np.tile(self.intercept_, (X.shape[0], 1))
-        if hasattr(self, "coef_"):
-            add_outputs(self, out, X, self._engine())
-        elif len(self.support_):
-            weights = self._weights()
-            active = np.flatnonzero((weights > 0).any(axis=0))
-            kernels = [self.kernels_[k] for k in active]
-            vector = room(self).of(kernels, weights[:, active], self.reference_, self.dual_coef_)
-            if vector is not None:
-                vector.add_to(out, X, self._engine())
-                return out
-            _, cross, coef = self._cross(X)
-            out += cross.total(coef)
-        return out
+        return self.expansion_.scores(X, self._engine()) + self.intercept_
 
-    def _weights(self) -> Array:
-        """Return the kernel weights of every output, (outputs, m)."""
-        return np.broadcast_to(np.atleast_2d(self.kernel_weights_), (len(self.intercept_), len(self.kernels_)))
-
-    def _cross(self, X: Any) -> tuple[Array, CrossFamily, Array]:
-        """Return the kernels in use, their evaluation against the support, and beta_k alpha as coefficients."""
-        weights = self._weights()
-        active = np.flatnonzero((weights > 0).any(axis=0))
-        family = Family([self.kernels_[k] for k in active])
-        coef = weights.T[active][:, None, :] * self.dual_coef_.T[None]
-        return active, CrossFamily(family, family.prepare(X), family.prepare(self.reference_), self._engine()), coef
+    def _expand(self) -> Expansion:
+        coef = vars(self).get("coef_")
+        if coef is not None:
+            return FeatureExpansion(self.kernels_, self.reference_, coef, self.coef_offsets_, self.coef_codes_)
+        weights = np.broadcast_to(np.atleast_2d(self.kernel_weights_), (len(self.intercept_), len(self.kernels_)))
+        return RowExpansion.weighted(self.kernels_, self.reference_, weights, self.dual_coef_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

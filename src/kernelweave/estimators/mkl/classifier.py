@@ -62,6 +62,7 @@ class MKLClassifier(ClassifierMixin, StreamingClassifier):
     dual_coef_ : (outputs, support), the signed dual coefficients of these rows
     intercept_ : (outputs,)
     reference_ : the support rows, which new rows are compared with
+    expansion_ : what the model predicts with: scores and contributions of new rows, what was learned, bytes
     coef_ : (outputs, features), of a model on explicit features, which has no support rows: its weights
     coef_offsets_ : (m + 1,), the first feature of each kernel in `coef_`
     coef_codes_ : for each kernel the codes of its features, None where features are numbered

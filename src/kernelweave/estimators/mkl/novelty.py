@@ -49,6 +49,7 @@ class MKLNovelty(OutlierMixin, MKLEstimator):
     intercept_ : (outputs,)
     offset_ : (1,), rho: the negative of `intercept_`
     reference_ : the support rows, which new rows are compared with
+    expansion_ : what the model predicts with: scores and contributions of new rows, what was learned, bytes
     objective_ : primal objective, summed over the outputs
     dual_objective_ : lower bound of the optimum, summed over the outputs
     duality_gap_ : relative gap between the two, the worst over the outputs

@@ -17,11 +17,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from kernelweave.engines import one_blas_thread
-from kernelweave.estimators.explicit import keep_vectors, maps_of, remember_maps, split_params
+from kernelweave.estimators.explicit import keep_vectors, split_params
 from kernelweave.estimators.inputs import new_rows, real_targets, row_weights, targets
 from kernelweave.estimators.mkl.base import MKLEstimator
 from kernelweave.estimators.one.base import Array, Certificate, keep_certificate
 from kernelweave.estimators.one.classifier import some_classes
+from kernelweave.operators.expansion.features import FeatureExpansion
 from kernelweave.operators.features.design.grow import bind_block, in_memory, moved
 from kernelweave.operators.features.design.set import DesignSet
 from kernelweave.solvers.certificate import PrimalPoint
@@ -121,7 +122,9 @@ class Streaming(MKLEstimator):
 
     def _bind_more(self, X: Any) -> DesignSet:
         with one_blas_thread():
-            operators, self.memory_plan_ = bind_block(maps_of(self), X, self._engine(), self.memory_limit, self.tol)
+            operators, self.memory_plan_ = bind_block(
+                cast(FeatureExpansion, self.expansion_).maps, X, self._engine(), self.memory_limit, self.tol
+            )
         return operators
 
     def _keep_stream(self, X: Any, operators: DesignSet, states: list[Any], solver: Any) -> None:
@@ -140,7 +143,6 @@ class Streaming(MKLEstimator):
         self.kernel_weights_ = beta if len(states) > 1 else beta[0]
         self.intercept_ = np.array([state.b for state in states])
         keep_vectors(self, results, operators.design, X)
-        remember_maps(self, operators.design.maps)
         self.solver_, self.certifies_ = self.solver, getattr(solver, "certifies", "mkl")
         self.rows_seen_, self.n_iter_, self.trace_ = states[0].rows, states[0].blocks, Trace()
         self.objective_, self.dual_objective_, self.duality_gap_, self.converged_ = np.nan, -np.inf, np.inf, False
@@ -173,7 +175,7 @@ class Streaming(MKLEstimator):
         True
         """
         check_is_fitted(self, "dual_coef_")
-        if not hasattr(self, "coef_"):
+        if not isinstance(self.expansion_, FeatureExpansion):
             raise ValueError(
                 f"certify is for models on explicit features; solver={self.solver!r} certified this one while fitting."
             )
@@ -185,7 +187,9 @@ class Streaming(MKLEstimator):
 
     def _looks(self, X: Any, y: Array, cost: Array) -> list[Result]:
         """Look once at every problem from where the model is."""
-        operators, _ = bind_block(maps_of(self), X, self._engine(), self.memory_limit, self.tol)
+        operators, _ = bind_block(
+            cast(FeatureExpansion, self.expansion_).maps, X, self._engine(), self.memory_limit, self.tol
+        )
         coef = moved(self.coef_, self.coef_offsets_, operators.design.offsets)
         params, results = split_params(self.solver_params)[1], list[Result]()
         for problem, w, b in zip(self._problems(operators, y, cost), coef, self.intercept_):

@@ -18,10 +18,11 @@ from kernelweave._numba import listen
 from kernelweave.engines import Engine, choose_engine
 from kernelweave.estimators.inputs import as_kernel, is_pairwise, new_rows, positive, training_rows
 from kernelweave.estimators.normalize import normalized
-from kernelweave.estimators.scoring import room
 from kernelweave.kernels import RBF, Kernel, reference
 from kernelweave.losses import Loss, make_loss
-from kernelweave.operators import CrossKernel, Operator, bind
+from kernelweave.operators import Operator, bind
+from kernelweave.operators.expansion.base import Expansion
+from kernelweave.operators.expansion.rows import RowExpansion
 from kernelweave.solvers.loop import Monitor, Progress, Stop, run
 from kernelweave.solvers.problems import Problem
 from kernelweave.solvers.result import Result, Trace
@@ -114,6 +115,7 @@ class KernelEstimator(BaseEstimator):
         self.dual_coef_ = np.ascontiguousarray(alpha[:, self.support_])
         self.intercept_ = np.array([result.primal.intercept for result in results])
         self.reference_ = reference(self.kernel_, X, self.support_)
+        self.expansion_ = self._expand()
         self.n_iter_ = max(result.n_iter for result in results)
         self.trace_ = join_traces(results)
         keep_certificate(self, results)
@@ -122,17 +124,12 @@ class KernelEstimator(BaseEstimator):
         """Return the decision values of new rows, (m, outputs)."""
         check_is_fitted(self, "dual_coef_")
         X = new_rows(self, X, [self.kernel_])
-        out = np.tile(self.intercept_, (X.shape[0], 1))
-        if len(self.support_):
-            kernel, rows = self.kernel_, np.arange(len(self.support_))
-            weights = np.ones((len(self.intercept_), 1))
-            vector = room(self).of([kernel], weights, self.reference_, self.dual_coef_)
-            if vector is not None:
-                vector.add_to(out, X, self._engine())
-                return out
-            cross = CrossKernel(kernel, kernel.prepare(X), kernel.prepare(self.reference_), self._engine())
-            cross.add_to(out, rows, self.dual_coef_.T)
-        return out
+        return self.expansion_.scores(X, self._engine()) + self.intercept_
+
+    def _expand(self) -> Expansion:
+        """Return what the model predicts with, from its fitted attributes; nothing is computed yet."""
+        one = np.ones((len(self.intercept_), 1))
+        return RowExpansion.weighted([self.kernel_], self.reference_, one, self.dual_coef_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -52,6 +52,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     dual_coef_ : (outputs, support), the signed dual coefficients of these rows
     intercept_ : (outputs,)
     reference_ : the support rows, which new rows are compared with
+    expansion_ : what the model predicts with: scores and contributions of new rows, what was learned, bytes
     objective_ : primal objective, summed over the outputs
     dual_objective_ : lower bound of the optimum, summed over the outputs
     duality_gap_ : relative gap between the two, the worst over the outputs

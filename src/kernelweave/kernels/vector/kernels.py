@@ -161,6 +161,12 @@ class Polynomial(GammaCurve):
         values += self.coef0
         return _raise_to(values, self.degree)
 
+    def square(self, X: Any) -> tuple[Array, float, float]:
+        """Return the rows of X as a dense table, gamma and coef0."""
+        rows = as_table(X)
+        table = np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), np.float64)
+        return table, float(self.rate(table.shape[1])), float(self.coef0)
+
     def embedding(self, X: Any, dtype: type = np.float64) -> Array:
         """Return all monomials up to the degree; a ValueError where there are more than `EXPAND_UP_TO`."""
         self.check()

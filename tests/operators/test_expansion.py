@@ -1,4 +1,4 @@
-"""Folded models score as their columns do, by as little work as there is to do."""
+"""Expansions over kept rows score as their columns do, by as little work as there is to do."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from scipy import sparse
 
 import kernelweave as kw
 from kernelweave.engines import Serial, Threads
-from kernelweave.estimators.folding import Folded, Share, folded
 from kernelweave.kernels.compose import Cosine
+from kernelweave.operators.expansion.base import Share
+from kernelweave.operators.expansion.rows import RowExpansion
 
 rng = np.random.default_rng(0)
 ROWS, NEW = rng.normal(size=(60, 5)), rng.normal(size=(23, 5))
@@ -42,7 +43,7 @@ def column_by_column(kernels, kept, shares, new, outputs):
 
 def check(kernels, kept, new, outputs=2, sizes=(7, 11, 3), engine=None):
     shares = shares_of(kernels, kept.shape[0], outputs, sizes)
-    model = Folded(kernels, kept, shares, outputs)
+    model = RowExpansion(kernels, kept, shares, outputs)
     expected = column_by_column(kernels, kept, shares, new, outputs)
     engine = engine or Serial()
     np.testing.assert_allclose(model.contributions(new, engine), expected, rtol=1e-9, atol=1e-9)
@@ -80,7 +81,7 @@ def test_all_kernels_together_and_the_same_bits_with_threads():
     check(kernels, ROWS, NEW, 3, (7, 0, 30, 1))
     shares = shares_of(kernels, len(ROWS), 2, (20, 5))
     many = rng.normal(size=(1500, 5))
-    one, two = (Folded(kernels, ROWS, shares, 2).scores(many, engine) for engine in (Serial(), Threads(3)))
+    one, two = (RowExpansion(kernels, ROWS, shares, 2).scores(many, engine) for engine in (Serial(), Threads(3)))
     assert np.array_equal(one, two)
 
 
@@ -88,19 +89,19 @@ def test_sparse_tables():
     kept, new = np.where(ROWS > 0.5, ROWS, 0.0), np.where(NEW > 0.5, NEW, 0.0)
     kernels = [kw.Linear(), kw.Polynomial(2), kw.RBF(width=4.0)]
     shares = shares_of(kernels, 60, 2, (30,))
-    dense = Folded(kernels, kept, shares, 2).scores(new, Serial())
-    thin = Folded(kernels, sparse.csr_array(kept), shares, 2).scores(sparse.csr_array(new), Serial())
+    dense = RowExpansion(kernels, kept, shares, 2).scores(new, Serial())
+    thin = RowExpansion(kernels, sparse.csr_array(kept), shares, 2).scores(sparse.csr_array(new), Serial())
     np.testing.assert_allclose(thin, dense, atol=1e-9)
 
 
 @pytest.mark.parametrize(
     ("kernel", "way"),
     [
-        (kw.Spectrum(3), "strings"),
-        (kw.Spectrum(3).normalized(), "strings"),
-        (kw.WeightedDegree(4), "strings"),
-        (0.5 * kw.WeightedDegree(3, shift=1), "strings"),
-        (kw.Mismatch(3, 1), "strings"),
+        (kw.Spectrum(3), "codes"),
+        (kw.Spectrum(3).normalized(), "codes"),
+        (kw.WeightedDegree(4), "positions"),
+        (0.5 * kw.WeightedDegree(3, shift=1), "positions"),
+        (kw.Mismatch(3, 1), "codes"),
     ],
 )
 def test_strings_go_through_their_normal_vector(kernel, way):
@@ -112,13 +113,13 @@ def test_lattices_and_views():
     views = kw.Views({"dna": DNA, "table": rng.normal(size=(40, 3))})
     kernels = [kw.Spectrum(2).on("dna"), kw.Linear().on("table"), kw.Polynomial(2).on("table"), kw.RBF(1.0).on("table")]
     assert set(check(kernels, views[:25], views[25:], 1, (20,)).ways.values()) == {
-        "strings", "weights", "quadratic", "values",
+        "codes", "weights", "quadratic", "values",
     }  # fmt: skip
 
 
 def test_gaussians_of_many_widths_share_their_distances():
     kernels = [*kw.RBF.grid([0.5, 2.0, 8.0]), kw.Laplacian(gamma=1.0)]
-    assert len(check(kernels, ROWS, NEW, 2, (5, 12, 30)).parts) == 2
+    assert len(check(kernels, ROWS, NEW, 2, (5, 12, 30)).members) == 2
 
 
 @given(st.integers(1, 6), st.integers(1, 4), st.integers(1, 60), st.booleans())
@@ -130,17 +131,22 @@ def test_polynomials_of_any_shape(d, degree, columns, negative):
 def test_more_columns_make_folding_worth_while():
     rows = rng.normal(size=(60, 50))
     few, many = (
-        Folded([kw.Polynomial(2)], rows, [Share(0, np.arange(c), np.ones((c, 1)))], 1).ways[0] for c in (1, 60)
+        RowExpansion([kw.Polynomial(2)], rows, [Share(0, np.arange(c), np.ones((c, 1)))], 1).ways[0] for c in (1, 60)
     )
     assert (few, many) == ("values", "quadratic")
 
 
-def test_a_folded_model_is_made_once_for_the_same_columns():
-    class Model:
-        pass
+def test_members_are_made_once_and_only_when_needed():
+    class Counting(RowExpansion):
+        made = 0
 
-    model, key = Model(), object()
-    shares = [Share(0, np.array([0]), np.ones((1, 1)))]
-    first = folded(model, key, lambda: Folded([kw.Linear()], ROWS, shares, 1))
-    assert folded(model, key, lambda: pytest.fail("made twice")) is first
-    assert folded(model, object(), lambda: Folded([kw.Linear()], ROWS, shares, 1)) is not first
+        def _made(self, stored):
+            self.made += 1
+            return super()._made(stored)
+
+    model = Counting([kw.Linear()], ROWS, [Share(0, np.array([0]), np.ones((1, 1)))], 1)
+    assert model.made == 0
+    first = model.members
+    assert model.scores(NEW, Serial()).shape == (23, 1)
+    assert model.members is first
+    assert model.made == 1

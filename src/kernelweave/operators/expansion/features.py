@@ -1,0 +1,62 @@
+"""Expansions over features: weights that a solver found itself, so that the model needs no training row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kernelweave.kernels.base import Array, Kernel
+from kernelweave.operators.expansion.base import Expansion, Member, Part, State
+from kernelweave.operators.expansion.weights import FeatureWeights
+from kernelweave.operators.features.design.maps import ColumnMap, column_map
+
+
+class FeatureExpansion(Expansion):
+    """Kernels and a weight for each of their explicit features.
+
+    Parameters
+    ----------
+    kernels : of the model
+    rows : a row of the training data, by which rows of another kind are told
+    coef : (outputs, features), those of one kernel after those of the other
+    offsets : (m + 1,) where the features of each kernel begin
+    codes : of each kernel, (features, words) or None for columns by number
+    """
+
+    def __init__(
+        self, kernels: Sequence[Kernel], rows: Any, coef: Array, offsets: Array, codes: Sequence[Array | None]
+    ):
+        super().__init__(kernels, rows, len(coef))
+        self.coef, self.offsets, self.codes = coef, offsets, list(codes)
+        self._maps: list[ColumnMap] | None = None
+
+    @property
+    def maps(self) -> list[ColumnMap]:
+        """From rows to columns, for each kernel."""
+        if self._maps is None:
+            widths = np.diff(self.offsets)
+            known = zip(self.kernels, self.codes, widths)
+            self._maps = [column_map(kernel, codes, int(width), self.rows) for kernel, codes, width in known]
+        return self._maps
+
+    def with_maps(self, maps: Sequence[ColumnMap]) -> FeatureExpansion:
+        """Return the expansion with maps that are at hand, so that codes need not be numbered again."""
+        self._maps = list(maps)
+        for one in self._maps:
+            one.sample = self.rows
+        return self
+
+    def _weights(self, number: int) -> Array:
+        return np.ascontiguousarray(self.coef[:, self.offsets[number] : self.offsets[number + 1]])
+
+    def _made(self, stored: Sequence[State]) -> list[Member]:
+        return [FeatureWeights(k, one, self._weights(k), kept=True) for k, one in enumerate(self.maps)]
+
+    def parts(self, output: int = 0, sign: float = 1.0) -> list[Part]:
+        """Return the codes and weights of each kernel's features."""
+        return [
+            Part(k, kernel, None, codes=self.codes[k], weights=sign * self._weights(k)[output])
+            for k, kernel in enumerate(self.kernels)
+        ]
