@@ -30,19 +30,21 @@ class CrossKernel:
     def columns(self, rows: Array) -> Array:
         """Return ``K[:, rows]``, (m, len(rows))."""
         kept = take(self.kept, rows)
-        tiles = self.engine.map(lambda tile: self.kernel.block(take(self.new, tile), kept), spans(self.m, NEW_ROWS))
+        kernel, new = self.kernel, self.new
+        tiles = self.engine.map(lambda tile: kernel.block(take(new, tile), kept), spans(self.m, NEW_ROWS))
         return np.concatenate(tiles) if tiles else np.empty((0, len(rows)))
 
     def add_to(self, out: Array, rows: Array, steps: Array) -> None:
         """Add ``K[:, rows] @ steps`` to `out`; steps are (k,) or (k, outputs)."""
         kept = [(take(self.kept, rows[span]), steps[span]) for span in spans(len(rows), KEPT_ROWS)]
+        kernel, new = self.kernel, self.new
 
-        def fill(tile: slice) -> None:
-            new = take(self.new, tile)
+        def fill(tile: slice, target: Array) -> None:
+            some = take(new, tile)
             for part, step in kept:
-                out[tile] += self.kernel.block(new, part) @ step
+                target += kernel.block(some, part) @ step
 
-        self.engine.map(fill, spans(self.m, NEW_ROWS))
+        self.engine.map_into(out, fill, spans(self.m, NEW_ROWS))
 
 
 def double_product(kernel: Kernel, prepared: Any, engine: Engine, alpha: Array) -> Array:

@@ -63,10 +63,7 @@ class CachedColumns:
         """Add ``K[:, rows] @ steps`` to `out`, accumulated in float64."""
         for batch in self._batches(rows):
             slots, part = self._fetch(rows[batch]), steps[batch]
-            self.engine.map(partial(self._add_shard, slots, part, out), spans(self.n, SHARD))
-
-    def _add_shard(self, slots: Array, steps: Array, out: Array, shard: slice) -> None:
-        add_rows(self._buffer, slots, steps, shard.start, shard.stop, out)
+            self.engine.map_into(out, partial(_add_shard, self._buffer, slots, part), spans(self.n, SHARD))
 
     def exact_product(self, alpha: Array) -> Array | None:
         """Return ``K @ alpha`` in double precision, or None where columns are stored so."""
@@ -97,9 +94,14 @@ class CachedColumns:
 
     def _compute(self, rows: Array, slots: Array) -> None:
         self.computed += len(rows)
-        wanted = take(self.prepared, rows)
+        kernel, prepared, dtype = self.kernel, self.prepared, self._buffer.dtype.type
+        wanted, tiles = take(prepared, rows), spans(self.n, TILE)
 
-        def fill(tile: slice) -> None:
-            self._buffer[slots, tile] = self.kernel.block(wanted, take(self.prepared, tile), self._buffer.dtype.type)
+        def fill(tile: slice, target: Array) -> None:
+            target[slots] = kernel.block(wanted, take(prepared, tile), dtype)
 
-        self.engine.map(fill, spans(self.n, TILE))
+        self.engine.map_into([self._buffer[:, tile] for tile in tiles], fill, tiles)
+
+
+def _add_shard(buffer: Array, slots: Array, steps: Array, shard: slice, out: Array) -> None:
+    add_rows(buffer, slots, steps, shard.start, out)

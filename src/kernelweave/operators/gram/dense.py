@@ -38,12 +38,14 @@ class GramMatrix:
     def submatrix(self, rows: Array) -> Array:
         """Return ``K[rows][:, rows]``."""
         out = np.empty((len(rows), len(rows)), self.gram.dtype)
-        self.engine.map(lambda s: gather(self.gram, rows[s], rows, out[s]), spans(len(rows), GATHER))
+        gram = self.gram
+        self.engine.map_into(out, lambda s, lines: gather(gram, rows[s], rows, lines), spans(len(rows), GATHER))
         return out
 
     def add_to(self, out: Array, rows: Array, steps: Array) -> None:
         """Add ``K[:, rows] @ steps`` to `out`, accumulated in float64."""
-        self.engine.map(lambda s: add_rows(self.gram, rows, steps, s.start, s.stop, out), spans(self.n, SHARD))
+        gram = self.gram
+        self.engine.map_into(out, lambda s, shard: add_rows(gram, rows, steps, s.start, shard), spans(self.n, SHARD))
 
 
 class DenseGram(GramMatrix):
@@ -78,15 +80,28 @@ def symmetric(kernel: Kernel, prepared: Any, engine: Engine, dtype: type) -> Arr
     cuts = spans(n, TILE)
     parts = [take(prepared, cut) for cut in cuts]
 
-    def fill(pair: tuple[int, int]) -> None:
-        i, j = pair
-        tile = kernel.block(parts[i], parts[j], dtype)
-        gram[cuts[i], cuts[j]] = tile
-        if i != j:
-            mirror(tile, gram[cuts[j], cuts[i]])
+    def fill(pair: tuple[int, int], upper: Array, *lower: Array) -> None:
+        tile = kernel.block(parts[pair[0]], parts[pair[1]], dtype)
+        upper[:] = tile
+        for one in lower:
+            mirror(tile, one)
 
-    engine.map(fill, [(i, j) for i in range(len(cuts)) for j in range(i, len(cuts))])
+    pairs = above_diagonal(len(cuts))
+    engine.map_into(mirrored(gram, cuts, pairs), fill, pairs)
     return gram
+
+
+def above_diagonal(cuts: int) -> list[tuple[int, int]]:
+    """Return the tiles on and above the diagonal of a matrix that is cut into so many parts."""
+    return [(i, j) for i in range(cuts) for j in range(i, cuts)]
+
+
+def mirrored(matrix: Array, cuts: list[slice], pairs: list[tuple[int, int]]) -> list[tuple[Array, ...]]:
+    """Return the tile of each pair, with its mirror image below the diagonal where there is one."""
+    return [
+        (matrix[cuts[i], cuts[j]],) if i == j else (matrix[cuts[i], cuts[j]], matrix[cuts[j], cuts[i]])
+        for i, j in pairs
+    ]
 
 
 @jit
@@ -101,17 +116,18 @@ def mirror(tile: Array, out: Array) -> None:
 
 
 @jit
-def add_rows(gram: Array, rows: Array, steps: Array, start: int, stop: int, out: Array) -> None:
-    """``out[start:stop] += sum_j steps[j] gram[rows[j], start:stop]``, four rows at a time."""
-    whole = len(rows) - len(rows) % 4
+def add_rows(gram: Array, rows: Array, steps: Array, start: int, out: Array) -> None:
+    """``out += sum_j steps[j] gram[rows[j], start : start + len(out)]``, four rows at a time."""
+    whole, stop = len(rows) - len(rows) % 4, start + len(out)
     for j in range(0, whole, 4):
-        a, b, c, d = gram[rows[j]], gram[rows[j + 1]], gram[rows[j + 2]], gram[rows[j + 3]]
+        a, b = gram[rows[j], start:stop], gram[rows[j + 1], start:stop]
+        c, d = gram[rows[j + 2], start:stop], gram[rows[j + 3], start:stop]
         s, t, u, v = steps[j], steps[j + 1], steps[j + 2], steps[j + 3]
-        for i in range(start, stop):
+        for i in range(len(out)):
             out[i] += s * a[i] + t * b[i] + u * c[i] + v * d[i]
     for j in range(whole, len(rows)):
-        a, s = gram[rows[j]], steps[j]
-        for i in range(start, stop):
+        a, s = gram[rows[j], start:stop], steps[j]
+        for i in range(len(out)):
             out[i] += s * a[i]
 
 

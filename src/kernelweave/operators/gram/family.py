@@ -6,6 +6,7 @@ distance matrix for ten Gaussian widths) or recomputes even those.  Either gives
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from kernelweave.kernels.base import Array, take
 from kernelweave.operators.base import Operator
 from kernelweave.operators.expansion.cross import spans
 from kernelweave.operators.gram.cached import CachedColumns
-from kernelweave.operators.gram.dense import GramMatrix, add_rows, gather, mirror
+from kernelweave.operators.gram.dense import GramMatrix, above_diagonal, add_rows, gather, mirror, mirrored
 from kernelweave.operators.gram.mixture import STRIP, Family, Mixture
 
 TILE = 1024
@@ -33,26 +34,18 @@ class StoredSet:
         self.grams: Array = np.empty((self.m, n, n), dtype)
         self.dtype = np.float64 if n * n * 8 <= DOUBLE_SUM else dtype
         self.parts = spans(self.m, max(1, min(8, PART // (n * n))))
-        parts = [take(prepared, cut) for cut in spans(n, TILE)]
-        engine.map(lambda job: self._fill(parts, *job), _jobs(len(family.bases), len(parts)))
-
-    def _fill(self, parts: list[Any], group: int, i: int, j: int) -> None:
-        rows, columns = slice(i * TILE, (i + 1) * TILE), slice(j * TILE, (j + 1) * TILE)
-        base = self.family.base_block(group, parts[i], parts[j], self.grams.dtype.type)
-        for k in self.family.members[group]:
-            tile = self.grams[k, rows, columns]
-            tile[:] = base
-            # Finished where it is stored: fresh memory for each kernel would cost as much as its values.
-            values = self.family.finish(k, tile)
-            if values is not tile:
-                tile[:] = values
-            if i != j:
-                mirror(tile, self.grams[k, columns, rows])
+        cuts = spans(n, TILE)
+        jobs = _jobs(len(family.bases), len(cuts))
+        targets = [
+            tuple(tile for k in family.members[group] for tile in mirrored(self.grams[k], cuts, [(i, j)])[0])
+            for group, i, j in jobs
+        ]
+        engine.map_into(targets, partial(_fill_tiles, family, [take(prepared, cut) for cut in cuts]), jobs)
 
     def energies(self, alpha: Array) -> Array:
         """Return ``alpha' K_k alpha`` for every kernel, (m,)."""
-        support, out = np.flatnonzero(alpha), np.empty(self.m)
-        self.engine.map(lambda part: _energies(self.grams[part], support, alpha, out[part]), self.parts)
+        support, out, grams = np.flatnonzero(alpha), np.empty(self.m), self.grams
+        self.engine.map_into(out, lambda part, some: _energies(grams[part], support, alpha, some), self.parts)
         return out
 
     def each_inside(self, rows: Array, steps: Array) -> Array:
@@ -63,19 +56,20 @@ class StoredSet:
 
     def each_add_to(self, out: Array, rows: Array, steps: Array) -> None:
         """Add ``K_k[:, rows] @ steps`` to ``out[k]`` for every kernel."""
+        grams = self.grams
 
-        def fill(part: slice) -> None:
-            for k in range(part.start, part.stop):
-                add_rows(self.grams[k], rows, steps, 0, self.n, out[k])
+        def fill(part: slice, target: Array) -> None:
+            for gram, outputs in zip(grams[part], target):
+                add_rows(gram, rows, steps, 0, outputs)
 
-        self.engine.map(fill, self.parts)
+        self.engine.map_into(out, fill, self.parts)
 
     def combined(self, weights: Array) -> Operator:
         """Return ``sum_k weights[k] K_k`` as an operator."""
-        active = np.flatnonzero(weights)
+        active, grams = np.flatnonzero(weights), self.grams
         out: Array = np.empty((self.n, self.n), self.dtype)
-        self.engine.map(
-            lambda s: _weighted_sum(self.grams, active, weights[active], s.start, s.stop, out), spans(self.n, 64)
+        self.engine.map_into(
+            out, lambda s, lines: _weighted_sum(grams, active, weights[active], s.start, lines), spans(self.n, 64)
         )
         return GramMatrix(out, self.engine)
 
@@ -106,18 +100,10 @@ class SharedSet:
         self.n, self.m = n, len(family.kernels)
         self.bases = np.empty((len(family.bases), n, n), np.float32) if stored else None
         if self.bases is not None:
-            engine.map(self._store, _jobs(len(family.bases), len(spans(n, TILE))))
-
-    def _store(self, job: tuple[int, int, int]) -> None:
-        assert self.bases is not None
-        group, i, j = job
-        rows, columns = slice(i * TILE, (i + 1) * TILE), slice(j * TILE, (j + 1) * TILE)
-        left = take(self.prepared[group], rows)
-        right = left if i == j else take(self.prepared[group], columns)
-        tile = self.family.bases[group].block(left, right, np.float32)
-        self.bases[group, rows, columns] = tile
-        if i != j:
-            mirror(tile, self.bases[group, columns, rows])
+            cuts = spans(n, TILE)
+            jobs = _jobs(len(family.bases), len(cuts))
+            targets = [mirrored(self.bases[group], cuts, [(i, j)])[0] for group, i, j in jobs]
+            engine.map_into(targets, partial(_fill_base, family, prepared, cuts), jobs)
 
     def _base(self, group: int, rows: Array | slice, columns: Array | slice) -> Array:
         """Return base values of one group, float32, not to be written to."""
@@ -161,13 +147,15 @@ class SharedSet:
         """Add ``K_k[:, rows] @ steps`` to ``out[k]`` for every kernel."""
         every = np.arange(STRIP)
 
-        def part(job: tuple[int, slice]) -> None:
+        def part(job: tuple[int, slice], *targets: Array) -> None:
             group, cut = job
+            target = dict(zip(self.family.members[group], targets))
             for some in spans(len(rows), TILE):
                 for k, s, values in self.family.strips(group, self._base(group, rows[some], cut)):
-                    add_rows(values, every[: len(values)], steps[some][s], 0, values.shape[1], out[k, cut])
+                    add_rows(values, every[: len(values)], steps[some][s], 0, target[k])
 
-        self.engine.map(part, [(g, cut) for g in range(len(self.family.bases)) for cut in spans(self.n, TILE)])
+        jobs = [(g, cut) for g in range(len(self.family.bases)) for cut in spans(self.n, TILE)]
+        self.engine.map_into([tuple(out[k, cut] for k in self.family.members[g]) for g, cut in jobs], part, jobs)
 
     def combined(self, weights: Array) -> Operator:
         """Return ``sum_k weights[k] K_k``: a Gram matrix in single precision, or cached columns."""
@@ -187,17 +175,17 @@ class SharedSet:
         wanted = weights > 0
         groups = [g for g, members in enumerate(self.family.members) if wanted[members].any()]
 
-        def fill(job: tuple[int, int, int]) -> None:
-            _, i, j = job
-            target = out[spots[i], spots[j]]
+        def fill(pair: tuple[int, int], target: Array, *lower: Array) -> None:
             target[:] = 0.0
             for group in groups:
-                for k, s, values in self.family.strips(group, self._base(group, cuts[i], cuts[j]), wanted):
+                base = self._base(group, cuts[pair[0]], cuts[pair[1]])
+                for k, s, values in self.family.strips(group, base, wanted):
                     _add_times(values, weights[k], target[s])
-            if i != j:
-                mirror(target, out[spots[j], spots[i]])
+            for one in lower:
+                mirror(target, one)
 
-        self.engine.map(fill, _jobs(1, len(cuts)))
+        pairs = above_diagonal(len(cuts))
+        self.engine.map_into(mirrored(out, spots, pairs), fill, pairs)
         return out
 
     def _cached(self, weights: Array) -> Operator:
@@ -223,7 +211,35 @@ DOUBLE_SUM = 64e6
 
 
 def _jobs(groups: int, cuts: int) -> list[tuple[int, int, int]]:
-    return [(g, i, j) for g in range(groups) for i in range(cuts) for j in range(i, cuts)]
+    return [(group, i, j) for group in range(groups) for i, j in above_diagonal(cuts)]
+
+
+def _fill_tiles(family: Family, parts: list[Any], job: tuple[int, int, int], *tiles: Array) -> None:
+    """Write one tile of every kernel of a group, and its mirror image unless it lies on the diagonal."""
+    group, i, j = job
+    base = family.base_block(group, parts[i], parts[j], tiles[0].dtype.type)
+    each = len(tiles) // len(family.members[group])
+    for place, k in enumerate(family.members[group]):
+        tile, *lower = tiles[each * place : each * (place + 1)]
+        tile[:] = base
+        # Finished where it is stored: fresh memory for each kernel would cost as much as its values.
+        values = family.finish(k, tile)
+        if values is not tile:
+            tile[:] = values
+        for one in lower:
+            mirror(tile, one)
+
+
+def _fill_base(
+    family: Family, prepared: Any, cuts: list[slice], job: tuple[int, int, int], upper: Array, *lower: Array
+) -> None:  # fmt: skip
+    """Write one tile of the base numbers of a group, and its mirror image unless it lies on the diagonal."""
+    group, i, j = job
+    left = take(prepared[group], cuts[i])
+    tile = family.bases[group].block(left, left if i == j else take(prepared[group], cuts[j]), np.float32)
+    upper[:] = tile
+    for one in lower:
+        mirror(tile, one)
 
 
 @jit
@@ -261,12 +277,12 @@ def _add_times(values: Array, weight: float, out: Array) -> None:
 
 
 @jit
-def _weighted_sum(grams: Array, active: Array, weights: Array, start: int, stop: int, out: Array) -> None:
-    for i in range(start, stop):
+def _weighted_sum(grams: Array, active: Array, weights: Array, start: int, out: Array) -> None:
+    for i in range(len(out)):
         target = out[i]
         for j in range(len(target)):
             target[j] = 0.0
         for a in range(len(active)):
-            row, w = grams[active[a], i], weights[a]
+            row, w = grams[active[a], start + i], weights[a]
             for j in range(len(target)):
                 target[j] += w * row[j]

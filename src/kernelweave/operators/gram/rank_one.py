@@ -79,12 +79,12 @@ class RankOneSet:
         """Add ``K_k[:, rows] @ steps`` to ``out[k]`` for every kernel."""
         full = np.zeros(self.n)
         np.add.at(full, rows, steps)
-        totals = self.vectors @ full
+        vectors, totals = self.vectors, self.vectors @ full
 
-        def fill(part: slice) -> None:
-            out[part] += self.vectors[part] * totals[part, None]
+        def fill(part: slice, target: Array) -> None:
+            target += vectors[part] * totals[part, None]
 
-        self.engine.map(fill, spans(self.m, BLOCK))
+        self.engine.map_into(out, fill, spans(self.m, BLOCK))
 
     def combined(self, weights: Array) -> Operator:
         """Return ``sum_k weights[k] K_k`` as an operator."""
