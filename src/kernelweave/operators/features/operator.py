@@ -32,6 +32,8 @@ HOT = 1 << 15
 """Columns whose weights lie together in the second-level cache."""
 BATCH = 64
 """Lines of a Gram matrix that are one part of the work."""
+MIRRORED = 32
+"""Side of the squares in which a Gram matrix is mirrored: both stay in the first-level cache."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,8 @@ class SharedColumns:
 
     def outputs(self, w: Array, engine: Engine, out: Array) -> None:
         """Add ``<phi(x_i), w>`` to every row's output."""
-        engine.map(lambda s: gather_rows(*self.arrays(), w, s.start, s.stop, out), spans(self.n, SHARD))
+        arrays = self.arrays()
+        engine.map_into(out, lambda s, shard: gather_rows(*arrays, w, s.start, shard), spans(self.n, SHARD))
 
     @property
     def nbytes(self) -> int:
@@ -152,7 +155,9 @@ class FeatureOperator:
         """Return ``K[rows][:, rows]``."""
         out, rows = np.empty((len(rows), len(rows))), np.asarray(rows, dtype=np.int64)
         arrays, own, width = self.shared.arrays(), self.shared.own, self.shared.width
-        self.engine.map(lambda s: inside(*arrays, own, width, rows, s.start, s.stop, out), spans(len(rows), BATCH))
+        lines = spans(len(rows), BATCH)
+        self.engine.map_into(out, lambda s, some: inside(*arrays, own, width, rows, s.start, some), lines)
+        mirror_below(out)
         return out
 
     def add_to(self, out: Array, rows: Array, steps: Array) -> None:
@@ -203,9 +208,9 @@ class FeatureDescent:
         moved = np.flatnonzero(alpha)
         w = self.shared.vector(self.rows[moved], alpha[moved])
         if rows is not None:
-            named, out = self.rows[rows], np.zeros(len(rows))
-            self.engine.map(
-                lambda s: gather_some(*self.shared.arrays(), w, named[s], out[s]), spans(len(rows), SHARD)
+            named, out, arrays = self.rows[rows], np.zeros(len(rows)), self.shared.arrays()
+            self.engine.map_into(
+                out, lambda s, shard: gather_some(*arrays, w, named[s], shard), spans(len(rows), SHARD)
             )  # fmt: skip
             return out + self.shared.own[named] * alpha[rows]
         out = np.zeros(self.shared.n)
@@ -264,10 +269,10 @@ def scatter(starts, columns, values, rows, steps, w):  # type: ignore[no-untyped
 
 
 @jit
-def gather_rows(starts, columns, values, w, start, stop, out):  # type: ignore[no-untyped-def]
-    """``out[i] += <phi(i), w>`` for the rows from start to stop."""
-    for i in range(start, stop):
-        first, last = starts[i], starts[i + 1]
+def gather_rows(starts, columns, values, w, start, out):  # type: ignore[no-untyped-def]
+    """``out[i] += <phi(start + i), w>``."""
+    for i in range(len(out)):
+        first, last = starts[start + i], starts[start + i + 1]
         out[i] += row_dot(columns[first:last], values[first:last], w, 0.0)
 
 
@@ -280,10 +285,11 @@ def gather_some(starts, columns, values, w, rows, out):  # type: ignore[no-untyp
 
 
 @jit
-def inside(starts, columns, values, own, width, rows, start, stop, out):  # type: ignore[no-untyped-def]
-    """Write the Gram matrix of some rows, its lines from start to stop up to the diagonal and their mirror images."""
+def inside(starts, columns, values, own, width, rows, start, out):  # type: ignore[no-untyped-def]
+    """Write lines of the Gram matrix of some rows, from line `start` on, up to the diagonal."""
     w = np.zeros(width)
-    for a in range(start, stop):
+    for line in range(len(out)):
+        a = start + line
         i = rows[a]
         for t in range(starts[i], starts[i + 1]):
             w[columns[t]] = values[t]
@@ -291,9 +297,19 @@ def inside(starts, columns, values, own, width, rows, start, stop, out):  # type
             j = rows[b]
             first, last = starts[j], starts[j + 1]
             total = row_dot(columns[first:last], values[first:last], w, 0.0)
-            out[a, b] = out[b, a] = total + (own[i] if i == j else 0.0)
+            out[line, b] = total + (own[i] if i == j else 0.0)
         for t in range(starts[i], starts[i + 1]):
             w[columns[t]] = 0.0
+
+
+@jit
+def mirror_below(out):  # type: ignore[no-untyped-def]
+    """Copy what lies below the diagonal of a matrix to above it."""
+    for top in range(0, len(out), MIRRORED):
+        for left in range(top, len(out), MIRRORED):
+            for i in range(top, min(top + MIRRORED, len(out))):
+                for j in range(max(left, i + 1), min(left + MIRRORED, len(out))):
+                    out[i, j] = out[j, i]
 
 
 @jit

@@ -7,6 +7,7 @@ while there is room; a design that does not fit is made afresh whenever it is re
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -67,19 +68,32 @@ class Stream:
 
     def _made(self, X: Any, cuts: Sequence[Any]) -> Rows:
         if number_codes(self.maps):
-            pieces = self.engine.map(lambda cut: [one.columns(X[cut]) for one in self.maps], cuts)
+            maps = self.maps
+            pieces = self.engine.map(lambda cut: [one.columns(X[cut]) for one in maps], cuts)
             return joined(pieces, self.offsets, self.dtype)
         sizes = [cut.stop - cut.start if isinstance(cut, slice) else len(cut) for cut in cuts]
         values: Array = np.empty((sum(sizes), self.offsets[-1]), self.dtype)
-        ends = np.cumsum(sizes)
-
-        def fill(c: int) -> None:
-            some, target = X[cuts[c]], values[ends[c] - sizes[c] : ends[c]]
-            for one, first, last in zip(self.maps, self.offsets[:-1], self.offsets[1:]):
-                target[:, first:last] = one.columns(some)
-
-        self.engine.map(fill, range(len(cuts)))
+        targets = [values[end - size : end] for size, end in zip(sizes, np.cumsum(sizes))]
+        self.engine.map_into(targets, partial(_fill, self.maps, self.offsets, X), cuts)
         return DenseRows(values)
+
+
+def _fill(maps: Sequence[ColumnMap], offsets: Array, X: Any, cut: Any, target: Array) -> None:
+    """Write the features of some rows under every kernel side by side."""
+    some = X[cut]
+    for one, first, last in zip(maps, offsets[:-1], offsets[1:]):
+        target[:, first:last] = one.columns(some)
+
+
+def _read(kernels: Sequence[Kernel], X: Any, tol: float, cut: slice) -> list[Any]:
+    """Return the features of some rows under every kernel, in single precision where that will do."""
+    some, made = X[cut], []
+    for kernel in kernels:
+        found = features_of(kernel, some)
+        values = found.values if isinstance(found, FeatureRows) else found
+        kept = values.astype(np.float32) if is_single(values, tol) else values
+        made.append(found._replace(values=kept) if isinstance(found, FeatureRows) else kept)
+    return made
 
 
 class Survey:
@@ -106,18 +120,8 @@ class Survey:
         """Go over all rows."""
         cuts = spans(self.X.shape[0], chunk)
         for batch in spans(len(cuts), AHEAD * engine.workers):
-            for piece in engine.map(self._read, cuts[batch]):
+            for piece in engine.map(partial(_read, self.kernels, self.X, self.tol), cuts[batch]):
                 self._number(piece)
-
-    def _read(self, cut: slice) -> list[Any]:
-        """Return the features of some rows under every kernel, in single precision where that will do."""
-        some, made = self.X[cut], []
-        for kernel in self.kernels:
-            found = features_of(kernel, some)
-            values = found.values if isinstance(found, FeatureRows) else found
-            kept = values.astype(np.float32) if is_single(values, self.tol) else values
-            made.append(found._replace(values=kept) if isinstance(found, FeatureRows) else kept)
-        return made
 
     def _number(self, piece: list[Any]) -> None:
         """Number the codes of a piece, and keep it while there is room."""

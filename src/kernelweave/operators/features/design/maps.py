@@ -109,10 +109,10 @@ class CodedMap:
 
     def scores(self, X: Any, w: Array, engine: Engine | None = None) -> Array:
         """Return ``<phi(x_i), w_o>``, (rows, outputs), for weights (outputs, width)."""
-        across = np.ascontiguousarray(w.T)
+        across, outputs = np.ascontiguousarray(w.T), len(w)
 
         def score(rows: Any) -> Array:
-            out = np.zeros((rows.shape[0], len(w)))
+            out = np.zeros((rows.shape[0], outputs))
             _sum_known(*self.columns(rows), across, out)
             return out
 

@@ -50,7 +50,7 @@ class Design:
     def outputs(self, w: Array) -> Array:
         """Return ``X w``, (n,)."""
         out = np.empty(self.n)
-        self._over(lambda part, some, span: part.outputs(w, out[some], span))
+        self._over(out, lambda part, span, target: part.outputs(w, span, target))
         return out
 
     def correlate(self, coef: Array) -> Array:
@@ -63,12 +63,13 @@ class Design:
 
     def each_output(self, w: Array, out: Array) -> None:
         """Add ``X_k w_k`` to ``out[k]``, (m, n), for every kernel."""
-        self._over(lambda part, some, span: part.each(self.offsets, w, out[:, some], span))
+        offsets = self.offsets
+        self._over(out, lambda part, span, target: part.each(offsets, w, span, target))
 
     def lengths(self) -> Array:
         """Return the squared length of every row under every kernel, (m, n)."""
-        out = np.empty((self.m, self.n))
-        self._over(lambda part, some, span: part.squares(self.offsets, out[:, some], span))
+        out, offsets = np.empty((self.m, self.n)), self.offsets
+        self._over(out, lambda part, span, target: part.squares(offsets, span, target))
         return out
 
     def squares(self) -> Array:
@@ -80,7 +81,8 @@ class Design:
         total, largest = np.zeros(self.m), np.zeros(self.m)
         for i, some in enumerate(self.parts):
             part, out = self.part(i), np.empty((self.m, some.stop - some.start))
-            self.engine.map(partial(part.squares, self.offsets, out), spans(part.n, SHARD))
+            cuts = spans(part.n, SHARD)
+            self.engine.map_into([out[:, cut] for cut in cuts], partial(part.squares, self.offsets), cuts)
             total, largest = total + out.sum(axis=1), np.maximum(largest, out.max(axis=1))
         return np.stack([total / max(1, self.n), largest], axis=1)
 
@@ -89,8 +91,9 @@ class Design:
         some = self.source.taken(np.asarray(rows, np.int64))
         return Design(self.maps, some, [slice(0, some.n)], self.engine)
 
-    def _over(self, work: Callable[[Rows, slice, slice], None]) -> None:
-        """Call work(part, the rows of the part, some rows in it) for every part, on all workers."""
+    def _over(self, out: Array, work: Callable[[Rows, slice, Array], None]) -> None:
+        """Call work(part, some rows in it, their outputs) for every part, on all workers; `out` is (n,) or (m, n)."""
         for i, some in enumerate(self.parts):
             part = self.part(i)
-            self.engine.map(partial(work, part, some), spans(part.n, SHARD))
+            cuts, mine = spans(part.n, SHARD), out[..., some]
+            self.engine.map_into([mine[..., cut] for cut in cuts], partial(work, part), cuts)

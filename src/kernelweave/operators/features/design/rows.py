@@ -9,6 +9,7 @@ row the entries of a block stand together.  Values may be single, sums are doubl
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,21 +55,21 @@ class DenseRows(NamedTuple):
         """Return some of the rows."""
         return DenseRows(self.values[rows])
 
-    def outputs(self, w: Array, out: Array, span: slice) -> None:
-        """Write the outputs of some rows."""
-        _dense_outputs(self.values, w, span.start, span.stop, out)
+    def outputs(self, w: Array, span: slice, out: Array) -> None:
+        """Write the outputs of the rows of a span, (rows,)."""
+        _dense_outputs(self.values[span], w, out)
 
-    def correlate(self, coef: Array, out: Array, span: slice) -> None:
-        """Add the features of some rows, times coefficients."""
+    def correlate(self, coef: Array, span: slice, out: Array) -> None:
+        """Add the features of the rows of a span, times coefficients (all rows)."""
         _dense_correlate(self.values, coef, span.start, span.stop, out)
 
-    def each(self, offsets: Array, w: Array, out: Array, span: slice) -> None:
-        """Add the outputs of some rows in every block to `out`, (m, n)."""
-        _dense_each(self.values, offsets, w, span.start, span.stop, out)
+    def each(self, offsets: Array, w: Array, span: slice, out: Array) -> None:
+        """Add the outputs of the rows of a span in every block to `out`, (m, rows)."""
+        _dense_each(self.values[span], offsets, w, out)
 
-    def squares(self, offsets: Array, out: Array, span: slice) -> None:
-        """Write the squared lengths of some rows in every block, (m, n)."""
-        _dense_squares(self.values, offsets, span.start, span.stop, out)
+    def squares(self, offsets: Array, span: slice, out: Array) -> None:
+        """Write the squared lengths of the rows of a span in every block, (m, rows)."""
+        _dense_squares(self.values[span], offsets, out)
 
     def table(self, scale: Array) -> Array:
         """Return the rows as a table of float64, each column times a number."""
@@ -104,21 +105,21 @@ class SparseRows(NamedTuple):
         take_entries(*self, np.asarray(rows, np.int64), starts, columns, values)
         return SparseRows(starts, columns, values)
 
-    def outputs(self, w: Array, out: Array, span: slice) -> None:
-        """Write the outputs of some rows."""
-        _sparse_outputs(*self, w, span.start, span.stop, out)
+    def outputs(self, w: Array, span: slice, out: Array) -> None:
+        """Write the outputs of the rows of a span, (rows,)."""
+        _sparse_outputs(self.starts[span.start :], self.columns, self.values, w, out)
 
-    def correlate(self, coef: Array, out: Array, span: slice) -> None:
-        """Add the features of some rows, times coefficients."""
+    def correlate(self, coef: Array, span: slice, out: Array) -> None:
+        """Add the features of the rows of a span, times coefficients (all rows)."""
         _sparse_correlate(*self, coef, span.start, span.stop, out)
 
-    def each(self, offsets: Array, w: Array, out: Array, span: slice) -> None:
-        """Add the outputs of some rows in every block to `out`, (m, n)."""
-        _sparse_each(*self, offsets, w, span.start, span.stop, out)
+    def each(self, offsets: Array, w: Array, span: slice, out: Array) -> None:
+        """Add the outputs of the rows of a span in every block to `out`, (m, rows)."""
+        _sparse_each(self.starts[span.start :], self.columns, self.values, offsets, w, out)
 
-    def squares(self, offsets: Array, out: Array, span: slice) -> None:
-        """Write the squared lengths of some rows in every block, (m, n)."""
-        _sparse_squares(*self, offsets, span.start, span.stop, out)
+    def squares(self, offsets: Array, span: slice, out: Array) -> None:
+        """Write the squared lengths of the rows of a span in every block, (m, rows)."""
+        _sparse_squares(self.starts[span.start :], self.columns, self.values, offsets, out)
 
     def table(self, scale: Array) -> Any:
         """Return the rows as a sparse table of float64, each column times a number."""
@@ -134,15 +135,16 @@ Rows = DenseRows | SparseRows
 def correlated(rows: Rows, coef: Array, width: int, engine: Engine) -> Array:
     """Return ``X' coef``, (width,), from sums over fixed shards that are added in their order."""
     shards = sum_shards(rows, width)
-    sums = [np.zeros(width) for _ in shards]
-    engine.map(lambda s: rows.correlate(coef, sums[s], shards[s]), range(len(shards)))
+    sums = [np.zeros(width) for _ in shards] or [np.zeros(width)]
+    engine.map_into(sums[: len(shards)], partial(rows.correlate, coef), shards)
+    rest = sums[1:]
 
-    def merge(part: slice) -> None:
-        for one in sums[1:]:
-            sums[0][part] += one[part]
+    def merge(part: slice, total: Array) -> None:
+        for one in rest:
+            total += one[part]
 
-    engine.map(merge, spans(width, MERGED))
-    return sums[0] if sums else np.zeros(width)
+    engine.map_into(sums[0], merge, spans(width, MERGED))
+    return sums[0]
 
 
 def sum_shards(rows: Rows, width: int) -> list[slice]:
@@ -153,8 +155,8 @@ def sum_shards(rows: Rows, width: int) -> list[slice]:
 
 
 @jit
-def _dense_outputs(values, w, start, stop, out):  # type: ignore[no-untyped-def]
-    for i in range(start, stop):
+def _dense_outputs(values, w, out):  # type: ignore[no-untyped-def]
+    for i in range(len(out)):
         out[i] = dense_dot(values[i], w)
 
 
@@ -166,16 +168,16 @@ def _dense_correlate(values, coef, start, stop, out):  # type: ignore[no-untyped
 
 
 @jit
-def _dense_each(values, offsets, w, start, stop, out):  # type: ignore[no-untyped-def]
-    for i in range(start, stop):
+def _dense_each(values, offsets, w, out):  # type: ignore[no-untyped-def]
+    for i in range(out.shape[1]):
         for k in range(len(offsets) - 1):
             block = slice(offsets[k], offsets[k + 1])
             out[k, i] += dense_dot(values[i, block], w[block])
 
 
 @jit
-def _dense_squares(values, offsets, start, stop, out):  # type: ignore[no-untyped-def]
-    for i in range(start, stop):
+def _dense_squares(values, offsets, out):  # type: ignore[no-untyped-def]
+    for i in range(out.shape[1]):
         for k in range(len(offsets) - 1):
             total = 0.0
             for j in range(offsets[k], offsets[k + 1]):
@@ -184,8 +186,8 @@ def _dense_squares(values, offsets, start, stop, out):  # type: ignore[no-untype
 
 
 @jit
-def _sparse_outputs(starts, columns, values, w, start, stop, out):  # type: ignore[no-untyped-def]
-    for i in range(start, stop):
+def _sparse_outputs(starts, columns, values, w, out):  # type: ignore[no-untyped-def]
+    for i in range(len(out)):
         first, last = starts[i], starts[i + 1]
         out[i] = row_dot(columns[first:last], values[first:last], w, 0.0)
 
@@ -199,8 +201,8 @@ def _sparse_correlate(starts, columns, values, coef, start, stop, out):  # type:
 
 
 @jit
-def _sparse_each(starts, columns, values, offsets, w, start, stop, out):  # type: ignore[no-untyped-def]
-    for i in range(start, stop):
+def _sparse_each(starts, columns, values, offsets, w, out):  # type: ignore[no-untyped-def]
+    for i in range(out.shape[1]):
         at = starts[i]
         for k in range(len(offsets) - 1):
             first = at
@@ -210,8 +212,8 @@ def _sparse_each(starts, columns, values, offsets, w, start, stop, out):  # type
 
 
 @jit
-def _sparse_squares(starts, columns, values, offsets, start, stop, out):  # type: ignore[no-untyped-def]
-    for i in range(start, stop):
+def _sparse_squares(starts, columns, values, offsets, out):  # type: ignore[no-untyped-def]
+    for i in range(out.shape[1]):
         at = starts[i]
         for k in range(len(offsets) - 1):
             total = 0.0

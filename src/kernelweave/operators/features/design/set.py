@@ -90,12 +90,12 @@ class DesignOperator:
         some, out = self.design.taken(rows).part(0).table(self.scale).T, np.empty((self.n, len(rows)))
         ones = np.ones(self.design.width)
 
-        def fill(part: Rows, target: Array, span: slice) -> None:
-            target[span] = plain(part.taken(np.arange(span.start, span.stop)).table(ones) @ some)
+        def fill(part: Rows, span: slice, target: Array) -> None:
+            target[:] = plain(part.taken(np.arange(span.start, span.stop)).table(ones) @ some)
 
         for i, place in enumerate(self.design.parts):
             part = self.design.part(i)
-            self.design.engine.map(partial(fill, part, out[place]), spans(part.n, SHARD))
+            self.design.engine.map_into(out[place], partial(fill, part), spans(part.n, SHARD))
         return out
 
     def submatrix(self, rows: Array) -> Array:
