@@ -192,12 +192,12 @@ class NewColumns:
         if group not in self._rows:
             self._rows[group] = pool.family.bases[group].prepare(self.X)
         new, kept = self._rows[group], take(pool.prepared(kernel), np.asarray(rows, np.int64))
-        base, out = pool.family.bases[group], np.empty((len(rows), self.n))
+        family, out, tiles = pool.family, np.empty((len(rows), self.n)), spans(self.n, NEW_ROWS)
 
-        def tile(here: slice) -> None:
-            out[:, here] = pool.family.finish(kernel, base.block(take(new, here), kept, np.float64)).T
+        def fill(here: slice, target: Array) -> None:
+            target[:] = family.finish(kernel, family.bases[group].block(take(new, here), kept, np.float64)).T
 
-        pool.engine.map(tile, spans(self.n, NEW_ROWS))
+        pool.engine.map_into([out[:, here] for here in tiles], fill, tiles)
         return out.T if pool.scale is None else out.T * pool.scale[rows]
 
 

@@ -13,6 +13,7 @@ Rows where u is zero are skipped.  Every source counts the columns whose values 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -61,36 +62,39 @@ class Made:
         out = np.zeros((len(kernels), len(rows)))
         for part in spans(len(active), KEPT_ROWS):
             some = active[part]
-            self._values(kernels, rows, some, _adds(out, u[some]))
+            self._values(kernels, rows, some, list(out), partial(_add_product, u[some]))
         self.made[kernels] += len(rows)
         return out
 
     def columns(self, kernel: int, rows: Array) -> Array:
         """Return ``K[:, rows]``."""
         out = np.empty((len(rows), self.n))
-        self.fill([kernel], rows, lambda place, here, there, values: out.__setitem__((here, there), values))
+        self.fill([kernel], rows, [out])
         return out.T
 
-    def fill(self, kernels: list[int], rows: Array, use: Callable[[int, slice, slice, Array], None]) -> None:
-        """Give ``K_k[rows, :]`` to `use` in tiles: the place of the kernel, the rows, the columns, the values."""
+    def fill(self, kernels: list[int], rows: Array, targets: list[Array]) -> None:
+        """Write ``K_k[rows, :]`` into the target of each kernel, (rows, n)."""
         for part in spans(self.n, KEPT_ROWS):
-            self._values(kernels, rows, part, lambda k, here, values, part=part: use(k, here, part, values))  # type: ignore[misc]
+            self._values(kernels, rows, part, [target[:, part] for target in targets], _put)
         self.made[kernels] += len(rows)
 
     def _values(
-        self, kernels: list[int], rows: Array, others: Array | slice, use: Callable[[int, slice, Array], None]
-    ) -> None:
-        kept, family = take(self.prepared, others), self.family
-        wanted = np.zeros(len(family.kernels), bool)
+        self, kernels: list[int], rows: Array, others: Array | slice, targets: list[Array],
+        use: Callable[[Array, Array], None],
+    ) -> None:  # fmt: skip
+        """Make ``K_k[rows, others]`` in tiles and call use(values, the lines of the kernel's target) with each."""
+        prepared, family, group = self.prepared, self.family, self.group
+        kept, wanted = take(prepared, others), np.zeros(len(family.kernels), bool)
         wanted[kernels] = True
         place = {k: p for p, k in enumerate(kernels)}
 
-        def tile(here: slice) -> None:
-            base = family.bases[self.group].block(take(self.prepared, rows[here]), kept, np.float64)
-            for k, values in family.finished(self.group, base, wanted):
-                use(place[k], here, values)
+        def tile(here: slice, *lines: Array) -> None:
+            base = family.bases[group].block(take(prepared, rows[here]), kept, np.float64)
+            for k, values in family.finished(group, base, wanted):
+                use(values, lines[place[k]])
 
-        self.engine.map(tile, spans(len(rows), NEW_ROWS))
+        tiles = spans(len(rows), NEW_ROWS)
+        self.engine.map_into([tuple(target[here] for target in targets) for here in tiles], tile, tiles)
 
 
 class Stored:
@@ -110,8 +114,8 @@ class Stored:
         self._make(kernels, rows)
         out = np.empty((len(kernels), len(rows)))
         for line, k in enumerate(kernels):
-            dots = _dots_of(self.kept[k], self.place[k][rows], u, active, out[line])
-            self.engine.map(dots, spans(len(rows), DOTS))
+            dots = partial(_dots_of, self.kept[k], self.place[k][rows], u, active)
+            self.engine.map_into(out[line], dots, spans(len(rows), DOTS))
         return out
 
     def columns(self, kernel: int, rows: Array) -> Array:
@@ -128,7 +132,7 @@ class Stored:
             missing = np.unique(rows[self.place[same[0]][rows] < 0])
             if len(missing):
                 targets = [self.kept[k][self.filled[k] : self.filled[k] + len(missing)] for k in same]
-                self.source.fill(same, missing, _puts(targets))
+                self.source.fill(same, missing, targets)
                 for k in same:
                     self.place[k][missing] = self.filled[k] + np.arange(len(missing))
                     self.filled[k] += len(missing)
@@ -151,27 +155,27 @@ class Embedded:
             parts = [active[s] for s in spans(len(active), SHARD)]
         else:
             parts = spans(self.n, SHARD)  # type: ignore[assignment]
-        w = np.zeros(self.table.shape[1])
-        for some in self.engine.map(lambda s: self.table[s].T @ u[s], parts):
+        table, w = self.table, np.zeros(self.table.shape[1])
+        for some in self.engine.map(lambda s: table[s].T @ u[s], parts):
             w += some
         out = np.empty((1, len(rows)))
         if len(rows) * MOSTLY < self.n:
-            self.engine.map(lambda s: out[0].__setitem__(s, self.table[rows[s]] @ w), spans(len(rows), SHARD))
+            self.engine.map_into(out[0], lambda s, f: _put(table[rows[s]] @ w, f), spans(len(rows), SHARD))
         else:
             every = np.empty(self.n)
-            self.engine.map(lambda s: every.__setitem__(s, self.table[s] @ w), spans(self.n, SHARD))
+            self.engine.map_into(every, lambda s, f: _put(table[s] @ w, f), spans(self.n, SHARD))
             out[0] = every[rows]
         return out
 
     def columns(self, kernel: int, rows: Array) -> Array:
         """Return ``K[:, rows]``."""
-        out, some = np.empty((len(rows), self.n)), self.table[rows]
+        out, table, some, shards = np.empty((len(rows), self.n)), self.table, self.table[rows], spans(self.n, SHARD)
 
-        def tile(s: slice) -> None:
-            values = some @ self.table[s].T
-            out[:, s] = values if isinstance(values, np.ndarray) else values.toarray()
+        def tile(s: slice, target: Array) -> None:
+            values = some @ table[s].T
+            target[:] = values if isinstance(values, np.ndarray) else values.toarray()
 
-        self.engine.map(tile, spans(self.n, SHARD))
+        self.engine.map_into([out[:, s] for s in shards], tile, shards)
         self.made[kernel] += len(rows)
         return out.T
 
@@ -194,30 +198,19 @@ class Explicit:
         return np.asfortranarray(self.operator.columns(rows))
 
 
-def _adds(out: Array, steps: Array) -> Callable[[int, slice, Array], None]:
-    def use(place: int, here: slice, values: Array) -> None:
-        out[place, here] += values @ steps
-
-    return use
+def _add_product(steps: Array, values: Array, out: Array) -> None:
+    out += values @ steps
 
 
-def _puts(targets: list[Array]) -> Callable[[int, slice, slice, Array], None]:
-    def use(place: int, here: slice, there: slice, values: Array) -> None:
-        targets[place][here, there] = values
-
-    return use
+def _put(values: Array, out: Array) -> None:
+    out[:] = values
 
 
-def _dots_of(kept: Array, places: Array, u: Array, active: Array, out: Array) -> Callable[[slice], None]:
-    sparse = len(active) * MOSTLY < len(u)
-
-    def part(s: slice) -> None:
-        if sparse:
-            _sparse_dots(kept, places[s], active, u, out[s])
-        else:
-            _dots(kept, places[s], u, out[s])
-
-    return part
+def _dots_of(kept: Array, places: Array, u: Array, active: Array, s: slice, out: Array) -> None:
+    if len(active) * MOSTLY < len(u):
+        _sparse_dots(kept, places[s], active, u, out)
+    else:
+        _dots(kept, places[s], u, out)
 
 
 @jit

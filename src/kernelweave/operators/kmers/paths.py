@@ -128,7 +128,9 @@ class Paths:
     def outputs(self, vector: tuple[Array, Array]) -> Array:
         """Return what every row reads of a normal vector, (n,)."""
         out, arrays = np.empty(self.n), self.arrays()
-        self.engine.map(lambda part: read_rows(*arrays, *vector, part.start, part.stop, out), spans(self.n, PART))
+        self.engine.map_into(
+            out, lambda part, some: read_rows(*arrays, *vector, part.start, some), spans(self.n, PART)
+        )  # fmt: skip
         return out
 
 
@@ -297,13 +299,13 @@ def _write_masked(letters, mask, k, codes, base, width, drop, below, weights, st
 
 @jit
 def read_rows(  # type: ignore[no-untyped-def]
-    symbols, bits, mask, depth, groups, cells, starts, nodes, values, direct, shared, start, stop, out
+    symbols, bits, mask, depth, groups, cells, starts, nodes, values, direct, shared, start, out
 ):
-    """Write what the rows from start to stop read."""
+    """Write what rows read, from row `start` on."""
     codes = np.empty(symbols.shape[1], np.int64)
-    for i in range(start, stop):
-        spell(symbols, i, bits, depth, codes)
-        out[i] = read(codes, bits, depth, groups, starts, nodes, direct, shared, i)
+    for i in range(len(out)):
+        spell(symbols, start + i, bits, depth, codes)
+        out[i] = read(codes, bits, depth, groups, starts, nodes, direct, shared, start + i)
 
 
 @jit

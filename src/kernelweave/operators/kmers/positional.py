@@ -23,6 +23,7 @@ from kernelweave.engines.base import Engine
 from kernelweave.kernels.abilities import Positional
 from kernelweave.kernels.base import Array, Kernel, count, take
 from kernelweave.operators.expansion.cross import spans
+from kernelweave.operators.gram.dense import above_diagonal, mirrored
 from kernelweave.operators.kmers.descent import PathDescent
 from kernelweave.operators.kmers.neighbours import add_deep, own_sums, pair_sums
 from kernelweave.operators.kmers.paths import Paths, SharedNodes, own_cells
@@ -81,6 +82,10 @@ class PositionalOperator:
         """Without shifts, return an operator that can do more."""
         return super().__new__(PathOperator if len(given) == 1 else cls)
 
+    def __getnewargs__(self) -> tuple[None, None, None, Array]:
+        """Return what `__new__` chooses by, for copies and pickles; their state follows."""
+        return None, None, None, self.given
+
     def __init__(self, kernel: Kernel | None, prepared: Any, rows: LetterRows, given: Array):
         self.kernel, self.prepared, self.rows, self.engine = kernel, prepared, rows, rows.engine
         self.n, self.given = count(prepared), given
@@ -98,7 +103,7 @@ class PositionalOperator:
         """Return ``K[:, rows]``, (n, len(rows))."""
         out, rows = np.empty((self.n, len(rows))), np.asarray(rows, dtype=np.int64)
         every = np.arange(self.n)
-        self.engine.map(lambda cut: self._fill(out[cut], every[cut], rows, False), spans(self.n, SHARD))
+        self.engine.map_into(out, lambda cut, lines: self._fill(lines, every[cut], rows, False), spans(self.n, SHARD))
         return out
 
     def submatrix(self, rows: Array) -> Array:
@@ -106,14 +111,14 @@ class PositionalOperator:
         out, rows = np.empty((len(rows), len(rows))), np.asarray(rows, dtype=np.int64)
         cuts = spans(len(rows), TILE)
 
-        def fill(pair: tuple[int, int]) -> None:
+        def fill(pair: tuple[int, int], tile: Array, *lower: Array) -> None:
             i, j = (cuts[number] for number in pair)
-            tile = out[i, j]
             self._fill(tile, rows[i], rows[j], i == j)
-            if i != j:
-                out[j, i] = tile.T
+            for one in lower:
+                one[:] = tile.T
 
-        self.engine.map(fill, [(i, j) for i in range(len(cuts)) for j in range(i, len(cuts))])
+        pairs = above_diagonal(len(cuts))
+        self.engine.map_into(mirrored(out, cuts, pairs), fill, pairs)
         return out
 
     def _fill(self, out: Array, rows: Array, others: Array, same: bool) -> None:
@@ -131,12 +136,12 @@ class PositionalOperator:
         steps = np.ascontiguousarray(steps, dtype=np.float64)
         depth = table_depth(index, len(rows) * len(self.given))
         table = upper_levels(index, depth, rows, steps, self.given, self.engine)
-        drop = index.spelling.bits * (index.depth - depth)
+        drop, prefix = index.spelling.bits * (index.depth - depth), index.prefix
 
-        def fill(shard: slice) -> None:
-            look_up(index.prefix, drop, table, shard.start, shard.stop, out)
+        def fill(shard: slice, target: Array) -> None:
+            look_up(prefix, drop, table, shard.start, target)
 
-        self.engine.map(fill, spans(self.n, SHARD))
+        self.engine.map_into(out, fill, spans(self.n, SHARD))
         if index.degree > depth:
             self._add_deep(out, depth, rows, steps)
 
@@ -157,15 +162,15 @@ class PositionalOperator:
         ))  # fmt: skip
 
     def _add_deep(self, out: Array, depth: int, rows: Array, steps: Array) -> None:
-        index, parts = self.rows.index, np.zeros((DEEP_PARTS, self.n))
+        index, sums, parts = self.rows.index, self.sums, np.zeros((DEEP_PARTS, self.n))
 
-        def fill(part: int) -> None:
+        def fill(part: int, target: Array) -> None:
             add_deep(
                 index.symbols, index.order, index.rank, index.lcp, index.spelling.masked, index.spelling.mask, depth,
-                self.sums, rows, steps, part, DEEP_PARTS, parts[part],
+                sums, rows, steps, part, DEEP_PARTS, target,
             )  # fmt: skip
 
-        self.engine.map(fill, range(DEEP_PARTS))
+        self.engine.map_into(parts, fill, range(DEEP_PARTS))
         for part in parts:
             out += part
 
@@ -179,10 +184,10 @@ class StoredWeights:
 
     def add_to(self, out: Array, rows: Array, steps: Array) -> None:
         """Add ``K[:, rows] @ steps`` to `out`."""
-        codes = self.operator.prepared.codes
-        self.store.clear()
-        self.store.add(codes[rows], np.asarray(steps, dtype=np.float64))
-        self.operator.engine.map(lambda part: self.store.batch(codes[part], out[part]), spans(self.n, SHARD))
+        codes, store = self.operator.prepared.codes, self.store
+        store.clear()
+        store.add(codes[rows], np.asarray(steps, dtype=np.float64))
+        self.operator.engine.map_into(out, lambda part, some: store.batch(codes[part], some), spans(self.n, SHARD))
 
 
 class PathOperator(PositionalOperator):
@@ -211,19 +216,19 @@ def upper_levels(index: PrefixIndex, depth: int, rows: Array, steps: Array, give
     """Return, for each position and prefix of so many letters, the sum of the weights along its path."""
     bits = index.spelling.bits
     table = np.empty((index.length, 1 << (bits * depth)))
-    fill = partial(_fill_table, *moved_words(index, rows), steps, given, bits, index.depth, depth, table)
-    engine.map(lambda part: fill(part.start, part.stop), spans(index.length, 16))
+    fill = partial(_fill_table, *moved_words(index, rows), steps, given, bits, index.depth, depth)
+    engine.map_into(table, lambda part, some: fill(part.start, some), spans(index.length, 16))
     return table
 
 
 @jit
-def _fill_table(codes, whole, steps, given, bits, letters, depth, table, start, stop):  # type: ignore[no-untyped-def]
+def _fill_table(codes, whole, steps, given, bits, letters, depth, start, table):  # type: ignore[no-untyped-def]
     length, degree = given.shape[1], given.shape[2]
     levels = min(depth, degree)
     sums = np.empty(pyramid_size(bits, depth))
     above = np.zeros(1 << (bits * depth))
     below = np.zeros(1 << (bits * depth))
-    for position in range(start, stop):
+    for position in range(start, start + len(table)):
         above[0] = 0.0
         summed = sum_levels(codes, whole, steps, given, bits, letters, position, min(levels, length - position), sums)
         for k in range(levels):
@@ -231,7 +236,7 @@ def _fill_table(codes, whole, steps, given, bits, letters, depth, table, start, 
             above, below = below, above
         rest = bits * (depth - levels)
         for c in range(table.shape[1]):
-            table[position, c] = above[c >> rest]
+            table[position - start, c] = above[c >> rest]
 
 
 @jit
@@ -317,12 +322,12 @@ def add_level(codes, whole, steps, weight, source, k, drop, level):  # type: ign
 
 
 @jit
-def look_up(prefix, drop, table, start, stop, out):  # type: ignore[no-untyped-def]
-    """``out[start:stop] +=`` what the table has for the prefixes of these rows, less their last `drop` bits."""
-    total = np.zeros(stop - start)
+def look_up(prefix, drop, table, start, out):  # type: ignore[no-untyped-def]
+    """``out +=`` what the table has for the prefixes of rows, from row `start` on, less their last `drop` bits."""
+    total = np.zeros(len(out))
     for position in range(prefix.shape[0]):
-        values, codes = table[position], prefix[position, start:stop]
+        values, codes = table[position], prefix[position, start : start + len(out)]
         for i in range(len(total)):
             total[i] += values[codes[i] >> drop]
     for i in range(len(total)):
-        out[start + i] += total[i]
+        out[i] += total[i]

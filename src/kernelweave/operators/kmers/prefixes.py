@@ -90,26 +90,29 @@ class PrefixIndex:
         self.rank: Array = np.empty((self.deep, n), np.int32)
         self.lcp: Array = np.empty((self.deep, n), np.uint8 if degree < 256 else np.uint16)
         by_position = np.ascontiguousarray(symbols.T)
-        engine.map(partial(self._fill, by_position), range(length))
-
-    def _fill(self, by_position: Array, position: int) -> None:
-        spelling = self.spelling
-        letters = min(self.depth, self.length - position)
-        codes = pack(by_position[position : position + letters], spelling.bits)
-        self.prefix[position] = codes << (spelling.bits * (self.depth - letters))
-        if position < self.deep:
-            whole = min(self.degree, self.length - position)
-            letters = min(whole, WORD_BITS // spelling.bits)
-            keys = pack(by_position[position : position + letters], spelling.bits)
-            sort_words(
-                self.symbols, keys, position, letters, whole, spelling.bits, spelling.mask,
-                self.order[position], self.rank[position], self.lcp[position],
-            )  # fmt: skip
+        sorted_ = list(zip(self.order, self.rank, self.lcp))
+        targets = [(one, *sorted_[p]) if p < self.deep else (one,) for p, one in enumerate(self.prefix)]
+        engine.map_into(targets, partial(_fill, symbols, by_position, spelling, degree), range(length))
 
     @property
     def nbytes(self) -> int:
         """Bytes in use."""
         return sum(part.nbytes for part in (self.prefix, self.order, self.rank, self.lcp))
+
+
+def _fill(
+    symbols: Array, by_position: Array, spelling: Spelling, degree: int, position: int, prefix: Array, *orders: Array
+) -> None:
+    """Write the prefix codes of one position and, where k-mers may be longer, their order, rank and common letters."""
+    length = len(by_position)
+    letters = min(spelling.depth, length - position)
+    codes = pack(by_position[position : position + letters], spelling.bits)
+    prefix[:] = codes << (spelling.bits * (spelling.depth - letters))
+    if orders:
+        whole = min(degree, length - position)
+        letters = min(whole, WORD_BITS // spelling.bits)
+        keys = pack(by_position[position : position + letters], spelling.bits)
+        sort_words(symbols, keys, position, letters, whole, spelling.bits, spelling.mask, *orders)
 
 
 def index_bytes(n: int, length: int, degree: int, spelling: Spelling) -> int:

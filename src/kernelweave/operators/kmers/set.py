@@ -123,19 +123,18 @@ class PositionalSet:
         runs = owner_runs(self.owner, depth)
         spelling = index.spelling
         tables = np.empty((len(runs), 1 << (spelling.bits * depth)))
-        codes, whole = moved_words(index, rows)
+        (codes, whole), given, prefix = moved_words(index, rows), self.given, index.prefix
 
-        def fill(part: slice) -> None:
-            _fill_runs(codes, whole, steps, self.given, spelling.bits, spelling.depth, runs[part], tables[part])
+        def fill(part: slice, target: Array) -> None:
+            _fill_runs(codes, whole, steps, given, spelling.bits, spelling.depth, runs[part], target)
 
-        self.engine.map(fill, _by_position(runs))
+        self.engine.map_into(tables, fill, _by_position(runs))
 
-        def read(shard: slice) -> None:
-            _read_runs(
-                index.prefix, spelling.bits, spelling.depth, runs, tables, shard.start, shard.stop, out
-            )  # fmt: skip
+        def read(shard: slice, target: Array) -> None:
+            _read_runs(prefix, spelling.bits, spelling.depth, runs, tables, shard.start, target)
 
-        self.engine.map(read, spans(self.n, SHARD))
+        shards = spans(self.n, SHARD)
+        self.engine.map_into([out[:, shard] for shard in shards], read, shards)
         if index.degree > depth:
             add_deep_owned(
                 index.symbols, index.order, index.rank, index.lcp, spelling.masked, spelling.mask, depth, self.given,
@@ -201,9 +200,9 @@ def _fill_runs(codes, whole, steps, given, bits, letters, runs, tables):  # type
 
 
 @jit
-def _read_runs(prefix, bits, letters, runs, tables, start, stop, out):  # type: ignore[no-untyped-def]
+def _read_runs(prefix, bits, letters, runs, tables, start, out):  # type: ignore[no-untyped-def]
     for r in range(len(runs)):
-        total, codes, values = out[runs[r, 1], start:stop], prefix[runs[r, 0], start:stop], tables[r]
+        total, codes, values = out[runs[r, 1]], prefix[runs[r, 0], start : start + out.shape[1]], tables[r]
         drop = bits * (letters - runs[r, 3])
         for i in range(len(total)):
             total[i] += values[codes[i] >> drop]
