@@ -106,6 +106,34 @@ LIBRARY = {
         lambda d: kw.load(d / "good.csv.kw").predict(TABLE[:, :1]),
         "X has 1 features, but KernelClassifier",
     ),
+    "other columns of a view": (
+        lambda d: fit({"x": TABLE}, kernel=kw.RBF(1.0).on("x")).predict({"x": TABLE[:, :1]}),
+        "The view 'x' has 1 columns, but this model was trained on 2",
+    ),
+    "a view of another kind": (
+        lambda d: fit({"x": TABLE}, kernel=kw.RBF(1.0).on("x")).predict({"x": ["ACGT"]}),
+        "trained on a table, but the view 'x' is sequences",
+    ),
+    "arrays of different lengths": (
+        lambda d: fit([np.ones(2), np.ones(3), np.ones(2)]),
+        "Row 1 has 3 values, but row 0 has 2; expected rows of one length",
+    ),
+    "a list of tables": (
+        lambda d: fit([TABLE, TABLE, TABLE]),
+        "X is a list of 3 tables, .* several tables of the same rows are named views",
+    ),
+    "a text that is missing": (
+        lambda d: fit(["ACGT", None, "CCGT"], kernel="spectrum:2"),
+        "Row 1 is None, but row 0 is a text; expected a text in every row",
+    ),
+    "a text that is missing in a view": (
+        lambda d: fit({"t": ["ACGT", float("nan"), "CCGT"]}, kernel=kw.Spectrum(2).on("t")),
+        "In the view 't': Row 1 is nan, but row 0 is a text",
+    ),
+    "a single text": (
+        lambda d: fit(["ACGT", "AGGT", "CCGT"], kernel="spectrum:2").predict("ACGT"),
+        "Expected rows, got a single text; put it in a list",
+    ),
     "truncated model": (lambda d: kw.load(d / "half.kw"), r"half\.kw is truncated"),
     "foreign model": (lambda d: kw.load(d / "good.csv"), "is not a kernelweave model file"),
     "unknown kernel": (lambda d: fit(kernel="rfb"), "There is no kernel 'rfb'; known ones are linear"),
@@ -152,7 +180,7 @@ COMMANDS = {
     "directory as model": ("inspect folder", "folder is a directory, expected a model file"),
     "missing file": ("train none.csv --out new.kw", "none.csv does not exist"),
     "missing model": ("predict none.kw good.csv", "none.kw does not exist"),
-    "unwritable output": ("train none.csv --out good.csv/m.kw", "good.csv is not a directory"),
+    "unwritable output": ("train dna.tsv --out good.csv/m.kw", "good.csv is not a directory"),
     "unwritable predictions": ("predict good.csv.kw good.csv --out good.csv/p", "good.csv is not a directory"),
     "unwritable picture": ("evaluate good.csv.kw good.csv --plot good.csv/p.png", "good.csv is not a directory"),
     "strange picture": ("evaluate good.csv.kw good.csv --plot p.doc", "is not a known kind of picture"),

@@ -165,6 +165,20 @@ def test_named_views_come_as_views_dicts_and_frames():
         model.predict({"size": X[:120]})
 
 
+def test_views_that_no_kernel_selects_are_not_asked_for(tmp_path):
+    rows = {"a": X[:, [0]], "notes": ["some text"] * N, "b": X[:, [1]]}
+    for model in (
+        kw.KernelClassifier(KERNEL.on("a") + kw.Linear().on(["b"])),
+        kw.MKLClassifier([KERNEL.on("a"), kw.Linear().on("b")]),
+        kw.CGBoostClassifier([KERNEL.on("a"), kw.Linear().on("b")]),
+    ):
+        model.fit(rows, Y)
+        kw.save(model, tmp_path / "model.kw")
+        new = {"b": rows["b"][:7], "a": rows["a"][:7]}
+        assert np.array_equal(kw.load(tmp_path / "model.kw").predict(new), model.predict(rows)[:7])
+        assert model.reference_.names == ("a", "b")
+
+
 def test_columns_by_number_and_frames_as_tables():
     some = kw.KernelClassifier(KERNEL.on([0, 2]), tol=TIGHT).fit(X, Y)
     alone = kw.KernelClassifier(KERNEL, tol=TIGHT).fit(X[:, [0, 2]], Y)

@@ -49,6 +49,19 @@ def test_the_library_never_prints():
     assert talkers == []
 
 
+def test_only_data_asks_for_the_class_of_rows():
+    classes = {"Sequences", "Lattices", "Views"}
+    asking = []
+    for path in LIBRARY:
+        if path.is_relative_to(PACKAGE / "data"):
+            continue
+        calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+        asked = [call for call in calls if ast.unparse(call.func) in ("isinstance", "issubclass")]
+        named = [call for call in asked if classes & {getattr(n, "id", "") for n in ast.walk(call.args[1])}]
+        asking += [f"{path.relative_to(PACKAGE)}:{call.lineno}" for call in named]
+    assert asking == []
+
+
 def test_importing_the_package_loads_nothing_heavy():
     script = f"import sys, kernelweave; print([name for name in {HEAVY} if name in sys.modules])"
     assert run("-c", script).stdout.strip() == "[]"

@@ -161,11 +161,6 @@ def register(kind: RowKind) -> RowKind:
     return kind
 
 
-def unregister(name: str) -> None:
-    """Take a row kind out of the registry."""
-    del KINDS[name]
-
-
 def named(name: str) -> RowKind:
     """Return the row kind of this name."""
     if name not in KINDS:

@@ -11,7 +11,7 @@ from kernelweave.kernels.given.precomputed import Precomputed
 from kernelweave.kernels.positional.weighted_degree import WeightedDegree
 from kernelweave.kernels.positional.windows import Windows
 from kernelweave.kernels.reference import reference
-from kernelweave.kernels.registry import build, describe, parse
+from kernelweave.kernels.registry import build, describe, parse, register
 from kernelweave.kernels.strings.gapped import GappedKmer
 from kernelweave.kernels.strings.gappy.kernel import GappyNGram
 from kernelweave.kernels.strings.mismatch import Mismatch
@@ -53,4 +53,5 @@ __all__ = [
     "parse",
     "per_feature",
     "reference",
+    "register",
 ]

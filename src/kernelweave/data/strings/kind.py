@@ -126,7 +126,7 @@ def _of_words(alphabet: Any) -> bool:
 def _is_texts(X: Any) -> bool:
     """Tell a list, an array or a column of texts; one with holes in it is an error."""
     if isinstance(X, str | bytes):
-        raise TypeError("Expected rows, got a single text; a list of texts is one row each.")
+        raise TypeError("Expected rows, got a single text; put it in a list.")
     if isinstance(X, Mapping) or hasattr(X, "tocsr") or not hasattr(X, "__len__"):
         return False
     if getattr(X, "ndim", 1) != 1 or len(X) == 0 or getattr(getattr(X, "dtype", None), "kind", "O") not in TEXTS:
