@@ -184,7 +184,7 @@ def test_what_goes_wrong_is_said(folder, tmp_path):
     )
     assert "--standardize is for tables" in said("train", folder / "train.plf.tsv.gz", "--standardize", *out)
     (tmp_path / "t.csv").write_text("a,label\n1,0\n2,1\n")
-    for option in (("--raw-weights",), ("--scale", 2), ("--symbols", "words.txt")):
+    for option in (("--raw-weights",), ("--scale", 2), ("--symbols", tmp_path / "t.csv")):
         assert f"{option[0]} is for files of lattices" in said("train", tmp_path / "t.csv", *option, *out)
     assert "t.csv holds a table, but the model was trained on lattices" in said(
         "predict", folder / "m.kw", tmp_path / "t.csv"
