@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import Any, NamedTuple
 
 
@@ -165,20 +164,32 @@ def descent_stores() -> Table:
     return Table(("`store`", "how the normal vector is kept"), rows)
 
 
-# --------------------------------------------------------------------------------------------------------- formats
+# ------------------------------------------------------------------------------------------------- rows and formats
+
+
+@table
+def row_kinds() -> Table:
+    """Return every kind of rows."""
+    from kernelweave.data.kinds import KINDS
+
+    rows = {}
+    for name, kind in KINDS.items():
+        held = kind.rows if isinstance(kind.rows, tuple) else (kind.rows,)
+        ours = [each for each in held if each.__module__.startswith("kernelweave.")]
+        rows[name] = (name, listed(dict.fromkeys(each.__name__ for each in held)), summary((ours or [type(kind)])[0]))
+    return Table(("rows", "held as", "what they are"), rows)
 
 
 @table
 def formats() -> Table:
     """Return every file format."""
-    from kernelweave.io.lattices import LATTICE_FORMATS
-    from kernelweave.io.sniff import FORMATS
+    from kernelweave.io import FORMATS
 
     rows = {}
     for name, known in FORMATS.items():
-        reader = LATTICE_FORMATS[name].read if isinstance(known.read, partial) else known.read
-        text, ends = summary(inspect.getmodule(reader)), " ".join(map(code, known.suffixes))
-        rows[name] = (code(name), known.holds, text, ends, "yes" if known.write else "no", listed(known.options))
+        text, ends = summary(inspect.getmodule(known.machines or known.read)), " ".join(map(code, known.suffixes))
+        kinds, write = ", ".join(known.holds), "yes" if known.write else "no"
+        rows[name] = (code(name), kinds, text, ends, write, listed(known.options))
     return Table(("format", "holds", "what it is", "suffixes", "written", "options of the reader"), rows)
 
 

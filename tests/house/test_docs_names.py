@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kernelweave.data.kinds import KINDS
 from kernelweave.estimators.normalize import NORMALIZATIONS
 from kernelweave.io import FORMATS
 from kernelweave.kernels.registry import KERNELS, SPOKEN
@@ -40,6 +41,7 @@ REGISTRIES = {
     "terminations": TERMINATIONS,
     "chunking_stores": STORES,
     "descent_stores": DESCENT_STORES,
+    "row_kinds": KINDS,
     "formats": FORMATS,
 }
 
@@ -123,3 +125,13 @@ def test_no_table_of_a_registry_is_typed_by_hand():
         first = set(re.findall(r'^\| `"?(\w+)', text, flags=re.MULTILINE))
         typed |= {(page, name): first & set(known) for name, known in REGISTRIES.items() if len(first & set(known)) > 1}
     assert typed == {}
+
+
+def test_the_maps_of_the_packages_show_every_package():
+    package = DOCS.parent / "src" / "kernelweave"
+    names = {path.parent.name for path in package.glob("*/__init__.py")}
+    nested = {path.parent.name for path in package.glob("*/*/__init__.py")}
+    for page in ("README.md", "CONTRIBUTING.md"):
+        text = (DOCS.parent / page).read_text()
+        assert {name for name in names if f"{name}/" not in text} == set(), page
+    assert {name for name in nested if f"`{name}/`" not in (DOCS.parent / "CONTRIBUTING.md").read_text()} == set()
