@@ -167,13 +167,13 @@ def test_evaluation_draws_the_curves(sites, tmp_path):
 def test_inspection(sites):
     found = answer("inspect", sites / "model.kw")
     model = kw.load(sites / "model.kw")
-    assert (found["format"], found["format_version"], found["library"]) == ("kernelweave-model", 1, kw.__version__)
+    assert (found["format"], found["format_version"], found["library"]) == ("kernelweave-model", 2, kw.__version__)
     assert found["estimator"] == "KernelClassifier"
     assert found["kernel"].startswith("Scaled(WeightedDegree(5), ")
     assert found["input"] == {"kind": "sequences", "alphabet": "dna", "letters": 4}
     assert found["duality_gap"] == model.duality_gap_
     text = run("inspect", sites / "model.kw").stdout
-    for word in ("KernelClassifier", "WeightedDegree(5)", "dna", "120 rows", "model format 1", ">= optimum >="):
+    for word in ("KernelClassifier", "WeightedDegree(5)", "dna", "120 rows", "model format 2", ">= optimum >="):
         assert word in text
 
 

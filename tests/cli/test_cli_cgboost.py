@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import kernelweave as kw
 from kernelweave.cli.app import app
-from kernelweave.interpret import top_kmers
+from kernelweave.interpret import top_kmers, weights_by_degree
 from kernelweave.io import write
 from kernelweave.plots import RoundsDisplay
 
@@ -172,8 +172,13 @@ def test_sequences(tmp_path):
     run("train", tmp_path / "sites.tsv", "--model", "cgboost", *kernels, "--out", tmp_path / "m.kw")
     assert "sequences over the dna alphabet" in run("inspect", tmp_path / "m.kw").stdout
     assert len(run("predict", tmp_path / "m.kw", tmp_path / "sites.tsv").stdout.splitlines()) == 81
+    model = kw.load(tmp_path / "m.kw")
     with pytest.raises(TypeError, match="what it has learned is in its columns_"):
-        top_kmers(kw.load(tmp_path / "m.kw"))
+        weights_by_degree(model)
+    weights = {(kmer.kmer, kmer.position): kmer.weight for kmer in top_kmers(model, 100_000)}
+    row = X[0].to_strings()[0]
+    total = sum(weights.get((row[i : i + k], i), 0.0) for k in range(1, 6) for i in range(len(row) - k + 1))
+    assert total == pytest.approx(model.decision_function(X[:1], per_kernel=True)[0, 1], abs=1e-8)
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,8 @@ def test_a_class_of_several_is_named(folder):
             "--draw degrees is for kernels of k-mers at positions",
         ),
         (("one.kw", "--plot", "p.png", "--draw", "ngrams"), "--draw ngrams is for kernels that count n-grams"),
+        (("one.kw", "--plot", "p.png", "--draw", "positions"), "has one kernel, whose weights are as given"),
+        (("one.kw", "--plot", "p.png", "--draw", "degrees"), "has one kernel, whose weights are as given"),
         (("one.kw", "--draw", "poim"), "name its file with --plot"),
         (("one.kw", "--plot", "p.doc"), "is not a known kind of picture"),
         (("one.kw", "-k", 9), "k-mers of 1 to 4 letters"),

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
+import kernelweave as kw
 from kernelweave.interpret import (
     accuracy,
     auprc,
@@ -16,6 +17,7 @@ from kernelweave.interpret import (
     bootstrap_scores,
     confusion_at_precision,
     curves,
+    readable,
 )
 from kernelweave.interpret.ranking import Ranking
 
@@ -149,3 +151,13 @@ def test_confusion_at_a_precision_finds_the_most_positives():
 def test_bad_input_gets_one_sentence(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call()
+
+
+def test_what_can_be_read_off_a_model():
+    X, y = kw.datasets.make_splice(60, random_state=0)
+    both = kw.MKLClassifier([kw.WeightedDegree(3), kw.Spectrum(2)], norm=2.0).fit(X, y)
+    assert readable(both) == {"positions", "strings"}
+    assert readable(kw.KernelClassifier(kw.Spectrum(2).normalized()).fit(X, y)) == {"strings"}
+    vector = kw.MKLClassifier([kw.Spectrum(2)], loss="logistic", norm=2.0, solver="svrg").fit(X, y)
+    assert readable(vector) == {"features"}
+    assert readable(kw.KernelClassifier(kw.Spectrum(2) * kw.Spectrum(1)).fit(X, y)) == set()

@@ -163,3 +163,12 @@ def test_what_cannot_be_drawn_is_told(refits, model):
         PositionWeightsDisplay.from_estimators([model, refits["windows"][0]])
     with pytest.raises(ValueError, match="There is no k-mer to draw"):
         KmerDisplay([]).plot()
+
+
+def test_weights_that_were_not_learned_are_not_drawn_as_if_they_were(sites, refits):
+    prior = kw.KernelClassifier(kw.WeightedDegree(3)).fit(*sites)
+    for display in (DegreeWeightsDisplay, PositionWeightsDisplay):
+        assert "as given, not learned" in display.from_estimator(prior).plot().ax_.get_ylabel()
+        assert "not learned" not in display.from_estimator(refits["windows"][0]).plot().ax_.get_ylabel()
+    assert not weights_by_degree(prior).learned
+    assert weights_by_position(refits["windows"][0]).learned

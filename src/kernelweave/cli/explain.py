@@ -20,47 +20,22 @@ QUICK_LETTERS = 2_000_000
 _WHICH = "The model has a decision value for each of its classes; name one of them with --class."
 
 
-def is_positional(core: Any) -> bool:
-    """Return whether some kernel of a fitted model compares k-mers at positions."""
-    return len(core.support_) > 0 and _parts(core) > 0
-
-
-def _parts(core: Any) -> int:
-    """Return how many kernels of a model compare k-mers at positions."""
-    from kernelweave.interpret.parts import positional_parts
-
-    kernels = core.kernels_ if hasattr(core, "kernels_") else [core.kernel_]
-    return sum(len(list(positional_parts(kernel, core.reference_))) for kernel in kernels)
-
-
-def is_counted(core: Any) -> bool:
-    """Return whether some kernel of a fitted model counts strings wherever they stand."""
-    from kernelweave.interpret.grams import counted_parts
-
-    target = core.classes_[0] if hasattr(core, "kernels_") and core.kernel_weights_.ndim > 1 else None
-    return len(core.support_) > 0 and next(iter(counted_parts(core, target)), None) is not None
-
-
 def counted(core: Any, top: int | None, length: int | None, target: str | None) -> dict[str, Any]:
     """Return the best n-grams of a model that counts strings, as plain data."""
     from kernelweave.data.kinds import kind_of
     from kernelweave.interpret import top_ngrams
-    from kernelweave.interpret.grams import counted_parts
+    from kernelweave.interpret.grams import counted as counting
+    from kernelweave.interpret.parts import learned_parts
 
     label, asked = chosen_class(core, target), top is not None or length is not None
-    if label is None and len(core.dual_coef_) > 1:
+    if label is None and core.expansion_.outputs > 1:
         if asked:
             raise ValueError(_WHICH)
         return {}
-    rows = [part.rows for part in counted_parts(core, label)]
+    rows = [term.rows for term in counting(learned_parts(core, label))]
     if not asked and sum(kind_of(X).letters(X)[0] for X in rows) > QUICK_LETTERS:
         return {}
     return {"ngrams": [asdict(gram) for gram in top_ngrams(core, top or SHOWN, length, target=label)]}
-
-
-def is_weighted(core: Any) -> bool:
-    """Return whether a fitted model is a weight for each feature, some of which have names."""
-    return hasattr(core, "coef_") and any(codes is not None for codes in core.coef_codes_)
 
 
 def weighted(core: Any, top: int | None, target: str | None) -> dict[str, Any]:
@@ -68,7 +43,7 @@ def weighted(core: Any, top: int | None, target: str | None) -> dict[str, Any]:
     from kernelweave.interpret import top_features
 
     label = chosen_class(core, target)
-    if label is None and len(core.coef_) > 1:
+    if label is None and core.expansion_.outputs > 1:
         if top is not None:
             raise ValueError(_WHICH)
         return {}
@@ -79,12 +54,11 @@ def explained(core: Any, top: int | None, k: int | None, target: Any) -> dict[st
     """Return learned weights (of a model with several kernels) and the best k-mers, as plain data."""
     from kernelweave.interpret import cell_weights, top_kmers
 
-    target = chosen_class(core, target)
-    several = len(core.dual_coef_) > 1
+    target, weights = chosen_class(core, target), core.expansion_.weights
     found: dict[str, Any] = {}
-    if hasattr(core, "kernels_") and (target is not None or core.kernel_weights_.ndim == 1):
+    if len(core.expansion_.kernels) > 1 and (target is not None or (weights == weights[0]).all()):
         found |= _learned(core, target)
-    if several and target is None:
+    if core.expansion_.outputs > 1 and target is None:
         if top is not None or k is not None:
             raise ValueError(_WHICH)
         return found
@@ -96,10 +70,11 @@ def explained(core: Any, top: int | None, k: int | None, target: Any) -> dict[st
 def _learned(core: Any, target: Any) -> dict[str, Any]:
     """Return the weights in the directions in which the kernels of the model divide them."""
     from kernelweave.interpret import weights_by_degree, weights_by_position
+    from kernelweave.interpret.positional import positional_kernels
 
     degrees, places = weights_by_degree(core, target=target), weights_by_position(core, target=target)
     found: dict[str, Any] = {"weight_of_other_kernels": degrees.other}
-    if _parts(core) > len(places.weights):
+    if positional_kernels(core) > len(places.weights):
         found["weights_by_degree"] = dict(zip(degrees.names, degrees.weights.tolist()))
     if len(places.weights) > 1:
         found["weights_by_position"] = dict(zip(places.names, places.weights.tolist()))
@@ -154,16 +129,14 @@ def picture(core: Any, plot: str, draw: str | None, top: int | None, k: int | No
     check_writable(plot)
     os.environ.setdefault("MPLBACKEND", "Agg")
     from kernelweave import plots
+    from kernelweave.interpret import readable
 
     target = chosen_class(core, target)
-    if target is None and len(core.dual_coef_) > 1:
+    if target is None and core.expansion_.outputs > 1:
         raise ValueError(_WHICH)
-    positional = is_positional(core)
-    which = draw or (_fitting(core, target) if positional else "ngrams")
-    if which != "ngrams" and not positional:
-        raise ValueError(f"--draw {which} is for kernels of k-mers at positions, such as wd:20; draw ngrams here.")
-    if which == "ngrams" and not is_counted(core):
-        raise ValueError("--draw ngrams is for kernels that count n-grams wherever they stand, such as ngram:2.")
+    shows = readable(core)
+    which = draw or (_fitting(core, target) if "positions" in shows else "ngrams")
+    _check_drawing(which, shows, core)
     if which == "ngrams":
         display: Any = plots.NGramDisplay.from_estimator(core, top or 2 * SHOWN, k, target=target).plot()
     elif which == "degrees":
@@ -178,10 +151,23 @@ def picture(core: Any, plot: str, draw: str | None, top: int | None, k: int | No
     return which
 
 
+def _check_drawing(which: str, shows: set[str], core: Any) -> None:
+    """Raise where a model has nothing of what is to be drawn."""
+    if which != "ngrams" and "positions" not in shows:
+        raise ValueError(f"--draw {which} is for kernels of k-mers at positions, such as wd:20; draw ngrams here.")
+    if which == "ngrams" and "strings" not in shows:
+        raise ValueError("--draw ngrams is for kernels that count n-grams wherever they stand, such as ngram:2.")
+    if which in ("degrees", "positions") and len(core.expansion_.kernels) == 1:
+        raise ValueError(
+            f"--draw {which} draws weights that were learned, but this model has one kernel, whose weights are as "
+            "given; draw poim or kmers, or train with several kernels (--model mkl)."
+        )
+
+
 def _fitting(core: Any, target: Any) -> str:
     """Choose the picture of what was learned: by position, by degree, or, with one kernel, the importance of k-mers."""
     from kernelweave.interpret import weights_by_position
 
-    if not hasattr(core, "kernels_"):
+    if len(core.expansion_.kernels) == 1:
         return "poim"
     return "positions" if len(weights_by_position(core, target=target).weights) > 1 else "degrees"

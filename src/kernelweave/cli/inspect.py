@@ -112,16 +112,19 @@ def _learned(
     origin: int | None,
 ) -> dict[str, Any]:
     """List, and draw if asked for, what a model with one weight for each kernel has learned."""
+    from kernelweave.interpret import readable
+
     learned: dict[str, Any] = {}
     if plot is None and (draw is not None or origin is not None):
         raise ValueError("--draw and --origin say how to draw a picture; name its file with --plot.")
-    if explain.is_positional(core):
+    shows = readable(core)
+    if "positions" in shows:
         learned = explain.explained(core, top, length, target)
-    elif explain.is_counted(core):
+    elif "strings" in shows:
         learned = explain.counted(core, top, length, target)
-    elif explain.is_weighted(core) and plot is None and length is None:
+    elif "features" in shows and plot is None and length is None:
         learned = explain.weighted(core, top, target)
-    elif explain.is_weighted(core):
+    elif "features" in shows:
         raise ValueError(f"{model} keeps weights of features, which are listed, not drawn; use --top.")
     elif any(given is not None for given in (plot, top, length, target)):
         raise ValueError(
@@ -152,7 +155,7 @@ def facts(model: Any) -> dict[str, Any]:
         "training_rows": getattr(core, "rows_seen_", core.certificate_.alpha.shape[-1]),
         "streamed": hasattr(core, "rows_seen_"),
         "support_vectors": len(core.support_),
-        "feature_weights": core.coef_.shape[1] if hasattr(core, "coef_") else None,
+        "feature_weights": _feature_weights(core),
         "intercept": core.intercept_.tolist(),
         "iterations": core.n_iter_,
         "objective": core.objective_,
@@ -164,12 +167,22 @@ def facts(model: Any) -> dict[str, Any]:
     }
 
 
+def _feature_weights(core: Any) -> int | None:
+    """Return how many weights of features a model keeps, None where it keeps rows."""
+    if core.expansion_.keeps_rows:
+        return None
+    kept = [part.weights for part in core.expansion_.parts() if part.weights is not None]
+    return sum(map(len, kept)) if kept else None
+
+
 def _kernel(core: Any) -> Any:
     """Return the kernel, or each of several kernels with its weight (or weights, one for each class)."""
-    if hasattr(core, "kernel_"):
-        return repr(core.kernel_)
+    from kernelweave.estimators.mkl.base import MKLEstimator
+
     if mixture.is_mixture(core):
         return mixture.kernels(core)
+    if not isinstance(core, MKLEstimator):
+        return repr(core.expansion_.kernels[0])
     pairs = zip(core.kernel_names_.tolist(), core.kernel_weights_.T.tolist())
     return [{"name": name, "weight": weight} for name, weight in pairs]
 

@@ -14,7 +14,9 @@ ENDS = {"interrupted": "an interruption", "memory": "the memory limit", "stalled
 
 def is_mixture(core: Any) -> bool:
     """Return whether a fitted model gives each kernel its own coefficients of the rows."""
-    return hasattr(core, "columns_")
+    from kernelweave.estimators.cgboost.base import CGBoostEstimator
+
+    return isinstance(core, CGBoostEstimator)
 
 
 def facts(core: Any) -> dict[str, Any]:

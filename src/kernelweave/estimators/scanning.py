@@ -172,10 +172,10 @@ class Scanner:
 
 def _training_rows(model: Any) -> Sequences:
     core = model[-1] if hasattr(model, "steps") else model
-    check_is_fitted(core, "reference_")
-    if alphabet_of(core.reference_) is None or kind_of(core.reference_).uncertain:
+    check_is_fitted(core, "expansion_")
+    if alphabet_of(core.expansion_.rows) is None or kind_of(core.expansion_.rows).uncertain:
         raise TypeError("Only a model that was trained on sequences can scan sequences.")
-    return core.reference_
+    return core.expansion_.rows
 
 
 def _window(rows: Sequences) -> int:

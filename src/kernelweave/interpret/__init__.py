@@ -2,6 +2,7 @@
 
 from kernelweave.interpret.features import FeatureWeight, top_features
 from kernelweave.interpret.grams import NGramWeight, top_ngrams
+from kernelweave.interpret.parts import readable
 from kernelweave.interpret.poim import Poim, PoimLengths, poim, poim_lengths
 from kernelweave.interpret.positional import (
     DegreeWeights,
@@ -51,6 +52,7 @@ __all__ = [
     "curves",
     "poim",
     "poim_lengths",
+    "readable",
     "top_features",
     "top_kmers",
     "top_ngrams",

@@ -7,9 +7,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from kernelweave.interpret.parts import last_step, output
+from kernelweave.interpret.parts import last_step, learned_parts
 from kernelweave.kernels.abilities import Counted, FeatureMap
 from kernelweave.kernels.base import Array, Kernel
+from kernelweave.operators.expansion.base import Part
 
 
 @dataclass(frozen=True)
@@ -43,31 +44,32 @@ def top_features(model: Any, n: int = 20, *, target: Any = None) -> list[Feature
     ('GG', True, 'Spectrum(2)')
     """
     core = last_step(model)
-    if not hasattr(core, "coef_"):
+    if n < 1:
+        raise ValueError(f"n={n!r} is not valid; expected at least one feature.")
+    parts = [part for part in learned_parts(core, target) if part.weights is not None]
+    if not parts:
         raise ValueError(
             f"This {type(core).__name__} keeps support vectors, no weights of features; train it with a solver such as "
             "'svrg', or use top_ngrams."
         )
-    if n < 1:
-        raise ValueError(f"n={n!r} is not valid; expected at least one feature.")
-    place, sign = output(core, target)
-    w = sign * core.coef_[place]
+    w = np.concatenate([np.asarray(part.weights) for part in parts])
+    offsets = np.cumsum([0, *(len(np.asarray(part.weights)) for part in parts)])
     best = np.argpartition(-np.abs(w), min(n, len(w)) - 1)[:n] if len(w) else np.empty(0, np.int64)
     best = best[np.lexsort((best, -np.abs(w[best])))]
-    owner = np.searchsorted(core.coef_offsets_, best, side="right") - 1
+    owner = np.searchsorted(offsets, best, side="right") - 1
     names: dict[int, Any] = {}
     for k in np.unique(owner):
         columns = best[owner == k]
-        names |= dict(zip(columns.tolist(), _names(core, int(k), columns - core.coef_offsets_[k])))
+        names |= dict(zip(columns.tolist(), _names(parts[k], columns - offsets[k], core.expansion_.rows)))
     return [FeatureWeight(names[j], float(w[j]), str(core.kernel_names_[k])) for j, k in zip(best.tolist(), owner)]
 
 
-def _names(core: Any, k: int, columns: Array) -> list[Any]:
+def _names(part: Part, columns: Array, rows: Any) -> list[Any]:
     """Return what columns of one kernel are."""
-    codes, kernel = core.coef_codes_[k], core.kernels_[k]
+    codes, kernel = part.codes, part.kernel
     if codes is None:
         return columns.tolist()
-    alphabet = _alphabet(kernel, core.reference_)
+    alphabet = _alphabet(kernel, rows)
     if isinstance(kernel, Counted):
         return cast(Any, kernel).names(codes[columns], alphabet)
     if isinstance(kernel, FeatureMap):

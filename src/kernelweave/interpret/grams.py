@@ -10,17 +10,17 @@ so that the string u adds  beta_m w_u phi_u(x).  On lattices phi_u is an expecte
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
-from kernelweave.interpret.parts import lacking, last_step, output, weighted_kernels
-from kernelweave.kernels.abilities import Counted, Positional
+from kernelweave.interpret.parts import counts_strings, lacking, last_step, learned_parts
 from kernelweave.kernels.base import Array
-from kernelweave.operators.expansion.terms import Term, terms
+from kernelweave.operators.expansion.base import Part
+from kernelweave.operators.expansion.terms import Term
 
 RANKINGS = ("spread", "weight")
 
@@ -81,32 +81,24 @@ def top_ngrams(
     if n < 1:
         raise ValueError(f"n={n!r} is not valid; expected at least one n-gram.")
     core = last_step(model)
-    place, sign = output(core, target)
-    alpha = sign * core.dual_coef_[place]
-    parts = [] if not len(alpha) else list(counted_parts(core, target, alpha))
-    if hasattr(core, "coef_"):
-        raise ValueError(lacking(core))
-    if not parts:
+    parts = learned_parts(core, target)
+    found_terms = counted(parts)
+    if any(part.weights is not None for part in parts):
+        raise ValueError(lacking(core, parts))
+    if not found_terms:
         raise ValueError(
             f"This {type(core).__name__} gives no weight to n-grams wherever they stand; expected a model with support "
             "rows and a kernel such as NGram or Spectrum."
         )
-    by_leaf = [list(some) for _, some in groupby(parts, key=lambda part: id(part.leaf))]
+    by_leaf = [list(some) for _, some in groupby(found_terms, key=lambda term: id(term.leaf))]
     found = [candidate for some in by_leaf for candidate in _candidates(some, n, length, by)]
     found.sort(key=lambda candidate: (-candidate[0], candidate[1].ngram))
     return [gram for _, gram in found[:n]]
 
 
-def counted_parts(core: Any, target: Any = None, alpha: Array | None = None) -> Iterator[Term]:
-    """Iterate over the kernels with a weight, inside those of a fitted model, that count strings.
-
-    With coefficients `alpha` of the support rows a centred kernel comes a second time, with the rows it is centred on.
-    """
-    for kernel, weight in weighted_kernels(core, target):
-        if weight > 0:
-            for term in terms(kernel, core.reference_, alpha):
-                if isinstance(term.kernel, Counted) and not isinstance(term.kernel, Positional):
-                    yield replace(term, factor=term.factor * weight)
+def counted(parts: Iterable[Part]) -> list[Term]:
+    """Return the kernels that count strings inside those of a model; a centred one comes twice, see `terms`."""
+    return [term for part in parts for term in part.terms if counts_strings(term.kernel)]
 
 
 def _candidates(part: list[Term], n: int, length: int | None, by: str) -> Iterator[tuple[float, NGramWeight]]:

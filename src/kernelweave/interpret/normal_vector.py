@@ -16,7 +16,7 @@ the trie of position i) finds every k-mer of every length with its weight, child
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -27,14 +27,13 @@ from kernelweave.interpret.parts import (
     check_one_place,
     lacking,
     last_step,
+    learned_parts,
     letters_of,
-    output,
-    positional_parts,
-    weighted_kernels,
+    positional,
 )
-from kernelweave.kernels.abilities import Positional
 from kernelweave.kernels.base import Array
 from kernelweave.operators.expansion.terms import Term
+from kernelweave.operators.kmers.prefixes import spread
 
 
 @dataclass(frozen=True)
@@ -98,17 +97,11 @@ def normal_vector(model: Any, target: Any = None) -> NormalVector:
     target : the class whose decision value is meant; None where there is one decision value
     """
     core = last_step(model)
-    place, sign = output(core, target)
-    alpha = sign * core.dual_coef_[place]
-    parts = [
-        replace(part, factor=part.factor * weight)
-        for kernel, weight in weighted_kernels(core, target)
-        if weight > 0
-        for part in positional_parts(kernel, core.reference_, alpha)
-    ]
-    if not parts or not len(alpha):
-        raise ValueError(lacking(core))
-    return _gathered(parts)
+    parts = learned_parts(core, target)
+    found = [term for part in parts for term in positional(part.terms)]
+    if not found:
+        raise ValueError(lacking(core, parts))
+    return _gathered(found)
 
 
 def _gathered(parts: list[Term]) -> NormalVector:
@@ -129,23 +122,14 @@ def _gathered(parts: list[Term]) -> NormalVector:
         at = offsets[some.codes.ctypes.data, len(some.codes)]
         coef = np.zeros(total)
         coef[at : at + len(some.codes)] = part.coef
-        groups.setdefault(coef.tobytes(), (coef, []))[1].append(part.factor * _coupling(part.kernel, length))
+        groups.setdefault(coef.tobytes(), (coef, []))[1].append(
+            part.factor * spread(part.kernel.cells(length), part.kernel.shift_weights())
+        )
     coupling = [_added(tables) for _, tables in groups.values()]
     shape = np.max([table.shape for table in coupling], axis=0)
     stacked = np.stack([_grown(table, shape) for table in coupling])
     columns = np.stack([coef for coef, _ in groups.values()], axis=1)
     return NormalVector(np.ascontiguousarray(np.concatenate(codes)), first.alphabet, columns, stacked)
-
-
-def _coupling(kernel: Positional, length: int) -> Array:
-    """Return m_|t| sqrt(c_ik c_{i+t,k}), (2 S + 1, length, degree)."""
-    roots, shifts = np.sqrt(kernel.cells(length)), kernel.shift_weights()
-    span = len(shifts) - 1
-    out = np.zeros((2 * span + 1, *roots.shape))
-    for t in range(-min(span, length - 1), min(span, length - 1) + 1):
-        here, there = slice(max(0, -t), length - max(0, t)), slice(max(0, t), length - max(0, -t))
-        out[span + t, here] = shifts[abs(t)] * roots[here] * roots[there]
-    return out
 
 
 def _added(tables: list[Array]) -> Array:

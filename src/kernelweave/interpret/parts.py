@@ -1,4 +1,4 @@
-"""The positional kernels inside a fitted model, whatever is wrapped around them.
+"""What the expansion of a fitted model says of its kernels, and of the positional ones inside them.
 
 A model may hold such a kernel scaled, normalised, centred, restricted to a view, or among others: each is taken out
 with the rows, the coefficients and the factor with which it enters the decision value.
@@ -6,16 +6,19 @@ with the rows, the coefficients and the factor with which it enters the decision
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from kernelweave.kernels.abilities import Positional
-from kernelweave.kernels.base import Array, Kernel
-from kernelweave.operators.expansion.terms import Term, terms, usual_norm
+from kernelweave.kernels.abilities import Counted, Positional
+from kernelweave.kernels.base import Array
+from kernelweave.kernels.tree import all_leaves
+from kernelweave.operators.expansion.base import Part
+from kernelweave.operators.expansion.terms import Term, usual_norm
 
 EVEN = 1e-12
 """Relative spread of the norms of rows below which they are the same number."""
@@ -23,29 +26,55 @@ EVEN = 1e-12
 
 def last_step(model: Any) -> Any:
     """Return the fitted estimator at the end of a pipeline, or the model itself."""
-    core = model[-1] if hasattr(model, "steps") else model
-    if hasattr(core, "columns_"):
-        raise TypeError(
-            f"{type(core).__name__} gives each kernel its own coefficients of the rows; what it has learned is in its "
-            "columns_."
-        )
-    check_is_fitted(core, "dual_coef_")
+    core = model[-1] if isinstance(model, Pipeline) else model
+    check_is_fitted(core, "expansion_")
     return core
 
 
-def weighted_kernels(core: Any, target: Any = None) -> list[tuple[Kernel, float]]:
-    """Return the kernels of a model with their weights (1 where there is one kernel only)."""
-    if not hasattr(core, "kernels_"):
-        return [(core.kernel_, 1.0)]
-    weights = np.asarray(core.kernel_weights_)
-    chosen = weights if weights.ndim == 1 else weights[output(core, target)[0]]
-    return list(zip(core.kernels_, chosen.tolist()))
+def learned_parts(core: Any, target: Any = None) -> list[Part]:
+    """Return what each kernel of a fitted model has learned for a class, or for the only output."""
+    place, sign = output(core, target)
+    return core.expansion_.parts(place, sign)
+
+
+def readable(model: Any) -> set[str]:
+    """Return what can be read off a fitted model.
+
+    "positions" where k-mers with a place have a weight, "strings" where strings are counted wherever they stand,
+    "features" where the model keeps weights of features that have codes.
+    """
+    expansion = last_step(model).expansion_
+    if not expansion.keeps_rows:
+        return {"features"} if any(part.codes is not None for part in expansion.parts()) else set()
+    found = set()
+    for leaf in all_leaves(expansion.kernels[number] for number in expansion.used):
+        if leaf.additive and isinstance(leaf.kernel, Positional):
+            found.add("positions")
+        elif leaf.additive and counts_strings(leaf.kernel):
+            found.add("strings")
+    return found
+
+
+def counts_strings(kernel: Any) -> bool:
+    """Return whether an innermost kernel counts strings wherever they stand."""
+    return isinstance(kernel, Counted) and not isinstance(kernel, Positional)
+
+
+def kernel_weights(core: Any, target: Any = None) -> Array:
+    """Return the weight of each kernel, (m,); a class must be named only where classes have weights of their own."""
+    weights = core.expansion_.weights
+    if weights is None:
+        raise TypeError(
+            f"{type(core).__name__} gives each kernel its own coefficients of the rows, not one weight; what it has "
+            "learned is in its columns_."
+        )
+    return weights[0] if (weights == weights[0]).all() else weights[output(core, target)[0]]
 
 
 def output(core: Any, target: Any) -> tuple[int, float]:
     """Return which decision value speaks for a class, and its sign."""
     classes = getattr(core, "classes_", np.empty(0)).tolist()
-    outputs = len(core.dual_coef_)
+    outputs = core.expansion_.outputs
     if target is None:
         if outputs == 1:
             return 0, 1.0
@@ -59,12 +88,9 @@ def output(core: Any, target: Any) -> tuple[int, float]:
     return (0, 1.0 if place else -1.0) if outputs == 1 else (place, 1.0)
 
 
-def positional_parts(kernel: Kernel, rows: Any, coef: Array | None = None) -> Iterator[Term]:
-    """Iterate over the positional kernels inside a kernel; what else it holds is left out.
-
-    Without coefficients each of them comes once, for its cells.
-    """
-    for term in terms(kernel, rows, coef):
+def positional(some: Iterable[Term]) -> Iterator[Term]:
+    """Iterate over the terms of k-mers with a place, the norms of normalised ones divided out."""
+    for term in some:
         if isinstance(term.kernel, Positional):
             plain = _without_norms(term)
             if plain is not None:
@@ -88,11 +114,11 @@ def _without_norms(term: Term) -> Term | None:
     return replace(term, coef=coef, factor=term.factor / usual**2, norms=None)
 
 
-def lacking(core: Any) -> str:
+def lacking(core: Any, parts: list[Part]) -> str:
     """Say why there is nothing positional to show."""
-    if hasattr(core, "coef_"):
+    if any(part.weights is not None for part in parts):
         return f"This {type(core).__name__} keeps weights of features, no support rows; read them with top_features."
-    if not len(core.support_):
+    if not core.expansion_.keeps_rows:
         return f"This {type(core).__name__} has no support rows: its decision value is the same for every row."
     return (
         f"This {type(core).__name__} gives no weight to k-mers at positions; expected a model with a kernel such as "

@@ -17,13 +17,15 @@ import numpy as np
 from kernelweave.interpret.normal_vector import Array, Nodes, NormalVector, normal_vector
 from kernelweave.interpret.parts import (
     check_one_place,
+    kernel_weights,
     lacking,
     last_step,
     letters_of,
-    positional_parts,
-    weighted_kernels,
+    positional,
 )
-from kernelweave.operators.expansion.terms import Term
+from kernelweave.kernels.abilities import Positional
+from kernelweave.kernels.tree import all_leaves
+from kernelweave.operators.expansion.terms import Term, terms
 
 RANKINGS = ("spread", "weight")
 
@@ -49,11 +51,13 @@ class DegreeWeights:
     degrees : (d,) 1, 2, ..., d
     weights : (d,) shares; together with `other` they add up to one
     other : share of kernels that are not positional
+    learned : False for a model with one kernel, whose weights are as given
     """
 
     degrees: Array
     weights: Array
     other: float = 0.0
+    learned: bool = True
 
     @property
     def names(self) -> list[str]:
@@ -73,12 +77,14 @@ class PositionWeights:
     starts, stops : (w,) windows of positions, first and one past the last; they cover the row
     weights : (w,) shares; together with `other` they add up to one
     other : share of kernels that are not positional
+    learned : False for a model with one kernel, whose weights are as given
     """
 
     starts: Array
     stops: Array
     weights: Array
     other: float = 0.0
+    learned: bool = True
 
     @property
     def names(self) -> list[str]:
@@ -138,7 +144,7 @@ def weights_by_degree(model: Any, *, target: Any = None) -> DegreeWeights:
     learned, rest = _learned(model, target)
     sums = _total([cells for _, cells in learned]).sum(axis=0)
     whole = float(sums.sum()) + rest
-    return DegreeWeights(np.arange(1, len(sums) + 1), sums / whole, rest / whole)
+    return DegreeWeights(np.arange(1, len(sums) + 1), sums / whole, rest / whole, _chooses(model))
 
 
 def weights_by_position(model: Any, *, target: Any = None) -> PositionWeights:
@@ -165,7 +171,8 @@ def weights_by_position(model: Any, *, target: Any = None) -> PositionWeights:
     sums = _total([cells for _, cells in learned]).sum(axis=1)
     whole = float(sums.sum()) + rest
     edges = _edges([shape for shape, _ in learned], len(sums))
-    return PositionWeights(edges[:-1], edges[1:], np.add.reduceat(sums, edges[:-1]) / whole, rest / whole)
+    shares = np.add.reduceat(sums, edges[:-1]) / whole
+    return PositionWeights(edges[:-1], edges[1:], shares, rest / whole, _chooses(model))
 
 
 def top_kmers(model: Any, n: int = 20, k: int | None = None, *, by: str = "spread", target: Any = None) -> list[Kmer]:
@@ -215,21 +222,32 @@ def _learned(model: Any, target: Any) -> tuple[list[tuple[Array, Array]], float]
     A kernel weighs as much as its mean diagonal, so others are measured alike.
     """
     core = last_step(model)
-    if not len(core.support_):
-        raise ValueError(lacking(core))
-    parts: list[tuple[Term, float]] = []
+    expansion = core.expansion_
+    found: list[tuple[Term, float]] = []
     rest = 0.0
-    for kernel, weight in weighted_kernels(core, target):
-        inside = [(part, weight * part.factor) for part in positional_parts(kernel, core.reference_)]
-        parts += inside
-        if not inside and weight > 0:
-            rest += weight * float(np.mean(kernel.diag(core.reference_)))
-    if not parts:
-        raise ValueError(lacking(core))
-    rows = letters_of([part for part, _ in parts])
+    if expansion.keeps_rows:
+        for kernel, weight in zip(expansion.kernels, kernel_weights(core, target).tolist()):
+            inside = [(term, weight * term.factor) for term in positional(terms(kernel, expansion.rows))]
+            found += inside
+            if not inside and weight > 0:
+                rest += weight * float(np.mean(kernel.diag(expansion.rows)))
+    if not found:
+        raise ValueError(lacking(core, expansion.parts()))
+    rows = letters_of([term for term, _ in found])
     check_one_place(rows)
-    tables = [part.kernel.cells(rows[0].codes.shape[1]) for part, _ in parts]
-    return [(table, factor * table) for table, (_, factor) in zip(tables, parts)], rest
+    tables = [term.kernel.cells(rows[0].codes.shape[1]) for term, _ in found]
+    return [(table, factor * table) for table, (_, factor) in zip(tables, found)], rest
+
+
+def positional_kernels(model: Any) -> int:
+    """Return how many kernels of k-mers with a place a model has, with a weight or without."""
+    kernels = last_step(model).expansion_.kernels
+    return sum(leaf.additive and isinstance(leaf.kernel, Positional) for leaf in all_leaves(kernels))
+
+
+def _chooses(model: Any) -> bool:
+    """Return whether a model had kernels to choose from."""
+    return len(last_step(model).expansion_.kernels) > 1
 
 
 def _total(tables: list[Array]) -> Array:

@@ -31,6 +31,7 @@ class DegreeWeightsDisplay:
     weights : (d,) shares, the mean where there are several fits
     low, high : (d,) between them lie the shares of most fits; None for one fit
     other : share of kernels that are not positional
+    learned : False for a model with one kernel, whose weights are as given
     confidence : share of the fits between low and high
     figure_, ax_ : the last drawing
 
@@ -49,6 +50,7 @@ class DegreeWeightsDisplay:
     high: np.ndarray | None = None
     other: float = 0.0
     confidence: float = 0.95
+    learned: bool = True
     figure_: Any = field(default=None, init=False, repr=False)
     ax_: Any = field(default=None, init=False, repr=False)
 
@@ -62,7 +64,7 @@ class DegreeWeightsDisplay:
         target : a class, where each class has kernel weights of its own
         """
         found = weights_by_degree(model, target=target)
-        return cls(found.degrees, found.weights, other=found.other)
+        return cls(found.degrees, found.weights, other=found.other, learned=found.learned)
 
     @classmethod
     def from_estimators(cls, models: Sequence[Any], *, confidence: float = 0.95, target: Any = None) -> Self:
@@ -79,7 +81,7 @@ class DegreeWeightsDisplay:
             raise ValueError("The models differ in their longest k-mers; expected fits with the same kernels.")
         mean, low, high = _summary([one.weights for one in found], confidence)
         other = float(np.mean([one.other for one in found]))
-        return cls(found[0].degrees, mean, low, high, other, confidence)
+        return cls(found[0].degrees, mean, low, high, other, confidence, found[0].learned)
 
     def plot(self, ax: Any = None, *, color: str = BLUE) -> Self:
         """Draw one bar for each degree.
@@ -100,7 +102,7 @@ class DegreeWeightsDisplay:
             ax.legend(frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2)
         if len(self.degrees) <= MOST_TICKS:
             ax.set_xticks(self.degrees)
-        ax.set(xlabel="length of k-mer (degree)", ylabel="share of the kernel weight", ylim=(0, None))
+        ax.set(xlabel="length of k-mer (degree)", ylabel=_share(self.learned), ylim=(0, None))
         if self.other > 0:
             ax.set_xlabel(f"{ax.get_xlabel()}\nother kernels have {self.other:.1%} of the weight")
         quiet(ax)
@@ -120,6 +122,7 @@ class PositionWeightsDisplay:
     weights : (w,) shares of the windows, the mean where there are several fits
     low, high : (w,) between them lie the shares of most fits; None for one fit
     other : share of kernels that are not positional
+    learned : False for a model with one kernel, whose weights are as given
     confidence : share of the fits between low and high
     figure_, ax_ : the last drawing
 
@@ -140,6 +143,7 @@ class PositionWeightsDisplay:
     high: np.ndarray | None = None
     other: float = 0.0
     confidence: float = 0.95
+    learned: bool = True
     figure_: Any = field(default=None, init=False, repr=False)
     ax_: Any = field(default=None, init=False, repr=False)
 
@@ -153,7 +157,7 @@ class PositionWeightsDisplay:
         target : a class, where each class has kernel weights of its own
         """
         found = weights_by_position(model, target=target)
-        return cls(found.starts, found.stops, found.weights, other=found.other)
+        return cls(found.starts, found.stops, found.weights, other=found.other, learned=found.learned)
 
     @classmethod
     def from_estimators(cls, models: Sequence[Any], *, confidence: float = 0.95, target: Any = None) -> Self:
@@ -170,7 +174,7 @@ class PositionWeightsDisplay:
             raise ValueError("The models differ in their windows of positions; expected fits with the same kernels.")
         mean, low, high = _summary([one.weights for one in found], confidence)
         other = float(np.mean([one.other for one in found]))
-        return cls(found[0].starts, found[0].stops, mean, low, high, other, confidence)
+        return cls(found[0].starts, found[0].stops, mean, low, high, other, confidence, found[0].learned)
 
     def plot(self, ax: Any = None, *, signals: Signals | None = None, origin: int = 0, color: str = BLUE) -> Self:
         """Draw the weight per position, a step for each window.
@@ -195,7 +199,7 @@ class PositionWeightsDisplay:
             ax.stairs(self.weights / sizes, edges, fill=True, color=color, alpha=0.25, linewidth=0)
         ax.stairs(self.weights / sizes, edges, color=color, linewidth=1.6, baseline=None)
         ax.set(xlim=(edges[0], edges[-1]), ylim=(0, None), xlabel=position_label(origin))
-        ax.set_ylabel("share of the kernel weight\nper position" if (sizes > 1).any() else "share of the kernel weight")
+        ax.set_ylabel(_share(self.learned) + ("\nper position" if (sizes > 1).any() else ""))
         if self.other > 0:
             ax.set_xlabel(f"{ax.get_xlabel()}\nother kernels have {self.other:.1%} of the weight")
         quiet(ax)
@@ -224,6 +228,11 @@ def legend_above(ax: Any, columns: int = 5) -> None:
     if handles:
         place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
         ax.legend(handles, labels, frameon=False, fontsize=9, ncols=min(columns, len(labels)), **place)
+
+
+def _share(learned: bool) -> str:
+    """Say what is drawn; weights that nothing was learned about are not shown as if there were."""
+    return "share of the kernel weight" if learned else "share of the kernel weight\n(as given, not learned)"
 
 
 def _some(models: Sequence[Any]) -> Sequence[Any]:

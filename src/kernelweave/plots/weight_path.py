@@ -168,7 +168,8 @@ def heat_map(ax: Any, values: np.ndarray, names: Sequence[str], labels: Sequence
 
 def fitted_weights(model: Any) -> np.ndarray:
     """Return the weights of a fitted model, or raise one sentence."""
-    if hasattr(model, "columns_"):
+    expansion = getattr(model, "expansion_", None)
+    if expansion is not None and expansion.keeps_rows and expansion.weights is None:
         raise TypeError(
             f"{type(model).__name__} has one coefficient for each kernel and row in place of kernel weights; "
             "RoundsDisplay draws its columns."

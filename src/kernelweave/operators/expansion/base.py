@@ -61,7 +61,8 @@ class Part:
     ----------
     number, kernel : which kernel
     weight : its weight, or None where every kernel has coefficients of its own
-    terms : its innermost kernels with rows and coefficients; none where the model keeps weights of features
+    terms : its innermost kernels with rows and coefficients; none where it has no weight, or the model keeps weights of
+        features
     codes : (features, words) what the weights belong to; None for columns by number
     weights : (features,) or None where the model keeps rows
     """
@@ -122,6 +123,21 @@ class Expansion(ABC):
         output : which one
         sign : 1, or -1 for the class that speaks against it
         """
+
+    @property
+    @abstractmethod
+    def keeps_rows(self) -> bool:
+        """Whether the model is made of kept rows; False also where it keeps none, or weights of features."""
+
+    @property
+    def used(self) -> list[int]:
+        """Numbers of the kernels that add anything."""
+        return list(range(len(self.kernels)))
+
+    @property
+    def weights(self) -> Array | None:
+        """The weight of each kernel for each output, (outputs, m); None where kernels have their own coefficients."""
+        return None
 
     @property
     def members(self) -> list[Member]:

@@ -33,6 +33,11 @@ class FeatureExpansion(Expansion):
         self._maps: list[ColumnMap] | None = None
 
     @property
+    def keeps_rows(self) -> bool:
+        """False: the model is made of weights."""
+        return False
+
+    @property
     def maps(self) -> list[ColumnMap]:
         """From rows to columns, for each kernel."""
         if self._maps is None:

@@ -24,7 +24,7 @@ from kernelweave.kernels.base import width as row_width
 from kernelweave.kernels.tree import Centred, On, Scaled, Sum
 from kernelweave.operators.expansion.base import Expansion, Member, Part, Share, State
 from kernelweave.operators.expansion.positional import PositionalTables, has_tables
-from kernelweave.operators.expansion.terms import terms
+from kernelweave.operators.expansion.terms import Term, terms
 from kernelweave.operators.expansion.values import Constant, SupportRows
 from kernelweave.operators.expansion.weights import (
     CodesOnDemand,
@@ -69,7 +69,7 @@ class RowExpansion(Expansion):
 
     def __init__(self, kernels: Sequence[Kernel], rows: Any, shares: Sequence[Share], outputs: int):
         super().__init__(kernels, rows, outputs)
-        self.shares = list(shares)
+        self.shares, self.common = list(shares), False
 
     @classmethod
     def weighted(cls, kernels: Sequence[Kernel], rows: Any, weights: Array, coef: Array) -> RowExpansion:
@@ -83,7 +83,9 @@ class RowExpansion(Expansion):
         across, every = np.ascontiguousarray(coef.T), np.arange(coef.shape[1])
         used = np.flatnonzero((weights > 0).any(axis=0)) if len(every) else ()
         shares = [Share(int(k), every, across, np.ascontiguousarray(weights[:, k])) for k in used]
-        return cls(kernels, rows, shares, len(coef))
+        made = cls(kernels, rows, shares, len(coef))
+        made.common = True
+        return made
 
     def _made(self, stored: Sequence[State]) -> list[Member]:
         pieces = [piece for share in self.shares for piece in summands(self.kernels[share.kernel], self.rows, share)]
@@ -93,23 +95,41 @@ class RowExpansion(Expansion):
             made.append(_member(way, group, known if known.get("way") == way else None))
         return made
 
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether any kernel has coefficients."""
+        return len(self.shares) > 0
+
+    @property
+    def used(self) -> list[int]:
+        """Numbers of the kernels that have coefficients."""
+        return [share.kernel for share in self.shares]
+
+    @property
+    def weights(self) -> Array | None:
+        """The weight of each kernel for each output, (outputs, m); None where kernels have their own coefficients."""
+        if not self.common:
+            return None
+        out = np.zeros((self.outputs, len(self.kernels)))
+        for share in self.shares:
+            out[:, share.kernel] = share.factor
+        return out
+
     def parts(self, output: int = 0, sign: float = 1.0) -> list[Part]:
         """Return what each kernel has learned: its innermost kernels with rows and coefficients."""
-        common = all(share.coef is self.shares[0].coef for share in self.shares)
         of = {share.kernel: share for share in self.shares}
         known: dict[tuple[int, int], Any] = {}
         found = []
         for number, kernel in enumerate(self.kernels):
             share = of.get(number)
-            if share is None:
-                found.append(Part(number, kernel, 0.0 if common else None, tuple(terms(kernel, self.rows))))
-                continue
-            weight = float(np.broadcast_to(share.factor, self.outputs)[output])
-            key = (id(share.places), id(share.coef))
-            if key not in known:  # rows and coefficients that kernels share stay the same objects
-                known[key] = self._kept(share), sign * np.ascontiguousarray(share.coef[:, output])
-            inside = tuple(replace(term, factor=weight * term.factor) for term in terms(kernel, *known[key]))
-            found.append(Part(number, kernel, weight if common else None, inside))
+            weight = 0.0 if share is None else float(np.broadcast_to(share.factor, self.outputs)[output])
+            inside: tuple[Term, ...] = ()
+            if share is not None and weight > 0:
+                key = (id(share.places), id(share.coef))
+                if key not in known:  # rows and coefficients that kernels share stay the same objects
+                    known[key] = self._kept(share), sign * np.ascontiguousarray(share.coef[:, output])
+                inside = tuple(replace(term, factor=weight * term.factor) for term in terms(kernel, *known[key]))
+            found.append(Part(number, kernel, weight if self.common else None, inside))
         return found
 
     def _kept(self, share: Share) -> Any:
