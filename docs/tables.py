@@ -12,7 +12,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from kernelweave.losses import Loss
 
 
 class Table(NamedTuple):
@@ -91,10 +94,22 @@ def losses() -> Table:
     from kernelweave.losses import LOSSES
 
     rows = {
-        name: (code(f'"{name}"'), summary(loss), loss.task, "yes" if loss.smooth else "no", parameters(loss))
+        name: (code(f'"{loss.spelling()}"'), summary(loss), loss.task, properties(loss()), meanings(loss))
         for name, loss in LOSSES.items()
     }
-    return Table(("`loss=`", "value", "for", "differentiable", "parameters"), rows)
+    return Table(("`loss=`", "value", "for", "is", "parameters"), rows)
+
+
+def properties(loss: Loss) -> str:
+    """Return what solvers ask of a loss, as far as it has it."""
+    bounded = loss.lipschitz < float("inf")
+    asked = {"smooth": loss.smooth, "of bounded slope": bounded, "with a box": loss.boxed}
+    return ", ".join(word for word, has in asked.items() if has)
+
+
+def meanings(loss: type[Loss]) -> str:
+    """Return the parameters of a loss with their defaults and meanings."""
+    return "; ".join(f"`{one.name}={one.default!r}`, {one.meaning}" for one in loss.parameters())
 
 
 @table

@@ -1,11 +1,13 @@
 """What every loss of the registry promises."""
 
+import ctypes
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
 from kernelweave.losses import LOSSES, make_loss
-from oracles.losses import EPSILON, SIGMA, VALUES, conjugate_by_search
+from oracles.losses import EPSILON, PARAMETERS, VALUES, conjugate_by_search
 
 rng = np.random.default_rng(0)
 N = 60
@@ -15,7 +17,7 @@ SMALL = 1e-9
 
 
 def loss_and_targets(name):
-    loss = make_loss(name, epsilon=EPSILON, sigma=SIGMA)
+    loss = make_loss(name, **PARAMETERS)
     y = rng.normal(size=N) if loss.task == "regression" else np.where(np.arange(N) % 2, 1.0, -1.0)
     return loss, y
 
@@ -59,6 +61,57 @@ def test_derivative_is_the_limit_of_differences(case):
     np.testing.assert_allclose(loss.derivative(F, y)[straight], (0.5 * (left + right))[straight], atol=1e-5)
     if loss.smooth:
         assert straight.all()
+
+
+def test_the_slope_for_compiled_loops_is_the_derivative(case):
+    loss, y = case
+    f = np.append(F, [0.0, 1.0, -1.0])
+    t = np.append(y, y[:3])
+    address, shape = loss.compiled_slope()
+    compiled = ctypes.CFUNCTYPE(*4 * [ctypes.c_double])(address)
+    np.testing.assert_allclose([loss.slope(shape, *row) for row in zip(f, t)], loss.derivative(f, t), atol=1e-15)
+    np.testing.assert_allclose([compiled(shape, *row) for row in zip(f, t)], loss.derivative(f, t), atol=1e-15)
+
+
+def test_lipschitz_constant_is_the_largest_slope(case):
+    loss, y = case
+    low, high = loss.domain(y)
+    assert loss.lipschitz == max(-low.min(), high.max())
+
+
+def test_bend_bounds_the_change_of_the_derivative(case):
+    loss, y = case
+    assert loss.smooth == np.isfinite(loss.bend)
+    if loss.smooth:
+        f = np.linspace(-4.0, 4.0, 4001)
+        for target in y[:4]:
+            t = np.full(len(f), target)
+            slopes = np.diff(loss.derivative(f, t)) / np.diff(f)
+            assert slopes.max() <= loss.bend * (1 + 1e-9)
+            assert slopes.max() >= loss.bend * (1 - 1e-3)
+
+
+def test_parameters_are_declared_and_checked(case):
+    loss, _ = case
+    assert LOSSES[loss.name]() == make_loss(loss.name)
+    for one in loss.parameters():
+        assert one.default == getattr(LOSSES[loss.name](), one.name)
+        assert one.meaning
+        if one.zero:
+            assert getattr(make_loss(loss.name, **{one.name: 0.0}), one.name) == 0.0
+        for wrong in (-1.0, np.nan, np.inf, "wide", True, *(() if one.zero else (0.0,))):
+            with pytest.raises(ValueError, match=f"{one.name}={wrong!r} must be a (positive|non-negative) number"):
+                make_loss(loss.name, **{one.name: wrong})
+
+
+def test_a_spelling_sets_the_parameters(case):
+    loss, _ = case
+    values = [0.25 * (k + 1) for k in range(len(loss.parameters()))]
+    spelled = make_loss(":".join([loss.name, *map(str, values)]), **PARAMETERS)
+    assert [getattr(spelled, one.name) for one in loss.parameters()] == values
+    assert loss.spelling() == ":".join([loss.name, *(one.name.upper() for one in loss.parameters())])
+    with pytest.raises(ValueError, match=f"has too many values; write it as '{loss.spelling()}'"):
+        make_loss(":".join([loss.name, *map(str, values), "1"]))
 
 
 def test_curvature_is_the_slope_of_the_derivative(case):
@@ -142,6 +195,7 @@ def test_box_programme_is_the_dual_term(case):
     cost = rng.uniform(0.0, 3.0, N)
     cost[::7] = 0.0
     box = loss.box(y, cost)
+    assert loss.boxed == (box is not None)
     if box is None:
         assert loss.smooth
         return

@@ -15,7 +15,7 @@ from kernelweave.solvers.mkl import MKL_SOLVERS as EVERY_SOLVER
 from kernelweave.solvers.mkl import choose_mkl_solver
 from kernelweave.solvers.mkl.problem import MKLProblem
 from oracles import mkl
-from oracles.losses import EPSILON, SIGMA
+from oracles.losses import PARAMETERS
 
 MKL_SOLVERS = {name: entry for name, entry in EVERY_SOLVER.items() if not entry.explicit}
 """Those that walk in the space of explicit features have a contract of their own, test_mkl_walk_contract.py."""
@@ -43,7 +43,7 @@ TARGETS = {"classification": LABELS, "regression": REAL, "novelty": np.zeros(N)}
 
 def problem(name, p=1.0, intercept="free", targets=None):
     """The named problem of a loss; one-class costs add up to 1 / nu."""
-    loss = make_loss(name, epsilon=EPSILON, sigma=SIGMA)
+    loss = make_loss(name, **PARAMETERS)
     targets = TARGETS[loss.task][None, :] if targets is None else targets
     cost = np.full(N, 1 / (NU * N)) if loss.task == "novelty" else C * WEIGHT
     total = 1.0 if loss.task == "novelty" else 0.0

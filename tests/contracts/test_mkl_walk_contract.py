@@ -16,7 +16,7 @@ from kernelweave.solvers.loop import Stop, run
 from kernelweave.solvers.mkl import MKL_SOLVERS
 from kernelweave.solvers.mkl.problem import MKLProblem
 from oracles import mkl
-from oracles.losses import EPSILON, SIGMA, VALUES
+from oracles.losses import PARAMETERS, VALUES
 
 N, C = 100, 1.0
 NORMS = (4 / 3, 2.0, 4.0)
@@ -24,7 +24,7 @@ WALKERS = [name for name, entry in MKL_SOLVERS.items() if entry.explicit]
 TOL = {"svrg": 1e-7, "proximal_gradient": 1e-7}
 """What each one reaches in a test; subgradient methods slow down long before."""
 COARSE = 2e-3
-STEPS = 4000
+STEPS = 6000
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(N, 4))
@@ -59,7 +59,7 @@ def grams(kind="dense"):
 
 
 def problem(loss, p=2.0, intercept="free", kind="dense"):
-    made = make_loss(loss, epsilon=EPSILON, sigma=SIGMA)
+    made = make_loss(loss, **PARAMETERS)
     y = LABELS if made.task == "classification" else REAL
     return MKLProblem(bound(kind), made, y[None, :], C * WEIGHT, LpBall(p), intercept)
 

@@ -17,7 +17,7 @@ from kernelweave.solvers.loop import Stop, run
 from kernelweave.solvers.problems import Problem
 from kernelweave.solvers.svm import SVM_SOLVERS, choose_svm_solver
 from oracles import svm
-from oracles.losses import EPSILON, SIGMA
+from oracles.losses import PARAMETERS
 
 N = 100
 C = 3.0
@@ -64,7 +64,7 @@ LARGEST = {"dual_coordinate": 10.0}
 
 def problem(name, intercept="free", store="dense 64", rows=X, cost=None, y=None):
     """The problem of a loss on the shared rows; one-class costs add up to 1 / nu."""
-    loss = make_loss(name, epsilon=EPSILON, sigma=SIGMA)
+    loss = make_loss(name, **PARAMETERS)
     n = len(rows)
     if y is None:
         y = {"classification": LABELS, "regression": REAL, "novelty": np.zeros(N)}[loss.task][:n]

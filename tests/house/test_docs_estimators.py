@@ -75,7 +75,8 @@ def test_the_losses_and_solvers_named_are_those_of_the_registries(name):
     task, documented = getattr(kw, name)._task, entries(name, "Parameters")
     losses = {loss for loss, kind in LOSSES.items() if kind.task == task}
     if "loss" in documented:
-        assert set(re.findall(r'"(\w+)"', documented["loss"])) == losses
+        assert {name.partition(":")[0] for name in re.findall(r'"([\w:.]+)"', documented["loss"])} <= losses
+        assert documented["loss"].endswith("the manual lists all")
     if name.startswith("MKL"):
         solvers = {solver for solver, entry in MKL_SOLVERS.items() if losses & set(entry.losses)}
         assert set(re.findall(r'"(\w+)"', documented["solver"])) == {"auto", *solvers}

@@ -12,7 +12,9 @@ from kernelweave.losses import (
     SmoothHinge,
     Squared,
     SquaredHinge,
+    losses_for,
     make_loss,
+    open_parameters,
 )
 
 
@@ -38,8 +40,32 @@ def test_parameters_reach_the_losses_that_have_them():
 
 
 def test_an_unknown_name_lists_those_there_are():
-    with pytest.raises(ValueError, match=r"loss='huber' is unknown; choose one of hinge, .*one_class\."):
-        make_loss("huber")
+    with pytest.raises(ValueError, match=r"loss='cauchy' is unknown; choose one of hinge, .*one_class\."):
+        make_loss("cauchy")
+    with pytest.raises(ValueError, match=r"loss=None is unknown; choose one of hinge, "):
+        make_loss(None)
+
+
+def test_a_message_lists_the_losses_of_its_task_only():
+    with pytest.raises(ValueError, match="choose one of ") as caught:
+        make_loss("log", "classification")
+    assert str(caught.value).endswith(f"choose one of {', '.join(losses_for('classification'))}.")
+    assert not set(losses_for("classification")) & set(losses_for("regression"))
+    with pytest.raises(ValueError, match=r"loss='hinge' is for classification, not for regression; choose one of eps"):
+        make_loss("hinge", "regression")
+
+
+@pytest.mark.parametrize("text", ["smooth_hinge:sharp", "smooth_hinge:-1", "smooth_hinge:", "smooth_hinge:nan"])
+def test_a_spelling_that_is_no_number_says_so(text):
+    value = text.partition(":")[2]
+    with pytest.raises(ValueError, match=f"loss='{text}': sigma must be a positive number, not '{value}'"):
+        make_loss(text)
+
+
+def test_what_a_spelling_gives_is_not_open():
+    assert open_parameters("smooth_hinge") == {"sigma"}
+    assert open_parameters("smooth_hinge:2") == set()
+    assert open_parameters("hinge") == set()
 
 
 @pytest.mark.parametrize("loss", [Logistic(), SmoothHinge(50.0)])

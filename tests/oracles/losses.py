@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 EPSILON, SIGMA = 0.3, 2.5
-"""Parameters that the tests give to the losses that have them."""
+PARAMETERS = {"epsilon": EPSILON, "sigma": SIGMA}
+"""What the tests give to the losses that have such parameters."""
 
 
 def softplus(z: float) -> float:

@@ -77,7 +77,8 @@ def made(kernel=KERNEL, X=None, y=None, cost=1.0, loss="hinge", intercept="free"
     X = splice(300)[0] if X is None else X
     y = splice(len(X))[1].astype(float) if y is None else y
     operator = bind(kernel, X, engine or Serial(), form="explicit")
-    return Problem(operator, make_loss(loss, EPSILON), y, np.broadcast_to(cost, len(X)).astype(float), intercept)
+    cost = np.broadcast_to(cost, len(X)).astype(float)
+    return Problem(operator, make_loss(loss, epsilon=EPSILON), y, cost, intercept)
 
 
 @pytest.mark.parametrize("solver", ["dual_coordinate", "chunking", "smo"])

@@ -166,7 +166,7 @@ def test_a_target_that_is_constant_needs_no_kernel(loss):
         ({"solver": "smooth", "loss": "logistic"}, ValueError, r"solver='smooth' is for the losses .*, not 'logistic'"),
         ({"solver": "smooth", "solver_params": {"smoothing": -1}}, ValueError, r"smoothing=-1 must be a positive"),
         ({"solver": "silp", "solver_params": {"q": 1}}, ValueError, r"solver_params=\{'q': 1\} do not fit solver"),
-        ({"loss": "squared"}, ValueError, r"loss='squared' is for regression; MKLClassifier is for classification\."),
+        ({"loss": "squared"}, ValueError, r"loss='squared' is for regression, not for classification"),
         ({"C": 0.0}, ValueError, r"C=0\.0 must be a positive number\."),
         ({"normalize": "zscore"}, ValueError, r"normalize='zscore' is unknown"),
         ({"memory_limit": "lots"}, ValueError, r"memory_limit='lots' is not a size"),

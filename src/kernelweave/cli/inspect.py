@@ -12,10 +12,10 @@ from kernelweave.cli.paths import check_readable
 from kernelweave.cli.show import Output, size_of
 
 SHOWN = (
-    "C", "norm", "loss", "epsilon", "nu", "sigma", "penalty", "positive", "termination", "solver", "tol",
+    "C", "norm", "loss", "nu", "penalty", "positive", "termination", "solver", "tol",
     "fit_intercept", "class_weight", "normalize",
 )  # fmt: skip
-"""Parameters that tell a person what was asked for."""
+"""Parameters that tell a person what was asked for, beside those of the loss."""
 
 
 WHAT = "What was learned: n-grams, k-mers, rounds"
@@ -137,14 +137,21 @@ def _learned(
     return learned
 
 
+def _loss_parameters(loss: str | None) -> set[str]:
+    """Return the parameters of the model that its loss depends on; a mixture has losses of its own."""
+    from kernelweave.losses import LOSSES, open_parameters, parameters_for
+
+    known = loss is not None and loss.partition(":")[0] in LOSSES
+    return open_parameters(str(loss)) if known else set(parameters_for(None))
+
+
 def facts(model: Any) -> dict[str, Any]:
     """Return what there is to know about a fitted model, as plain data."""
     from kernelweave.cli.rows import last_step, source
 
     core = last_step(model)
-    params = {name: value for name, value in core.get_params(deep=False).items() if name in SHOWN}
-    if params.get("loss") != "smooth_hinge":
-        params.pop("sigma", None)
+    shown = {*SHOWN, *_loss_parameters(getattr(core, "loss", None))}
+    params = {name: value for name, value in core.get_params(deep=False).items() if name in shown}
     return {
         "estimator": type(core).__name__,
         "standardized": model is not core,

@@ -133,8 +133,8 @@ Loss = Annotated[
     str | None,
     option(
         LEARN,
-        "hinge (default), squared_hinge, smooth_hinge, logistic; to regress: epsilon_insensitive (default), squared; "
-        "for cgboost also nu_classification and nu_regression.",
+        "What an error costs (default hinge, to regress epsilon_insensitive); a parameter comes after a colon, as in "
+        "smooth_hinge:2. A name that is unknown for the task is answered with the list.",
         metavar="LOSS",
     ),
 ]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave.kernels import IncompleteCholesky, Kernel, reference
+from kernelweave.losses import Loss
 from kernelweave.operators.features.design.maps import has_features
 from kernelweave.operators.memory import memory_budget
 from kernelweave.operators.planner.one import GRAM_UP_TO
@@ -76,13 +77,13 @@ def _factorised(kernel: Kernel, X: Any, weight: Array, tolerance: float, rank: i
     return made
 
 
-def walks(kernels: Sequence[Kernel], n: int, loss: str) -> bool:
+def walks(kernels: Sequence[Kernel], n: int, loss: Loss) -> bool:
     """Tell whether "auto" should walk in the space of features.
 
     That is where some kernel is known by its features only, so that no quicker form of it is at hand, all have some,
     the rows are many and the loss has a curvature.
     """
-    known = n > GRAM_UP_TO and loss in MKL_SOLVERS["svrg"].losses and all(map(has_features, kernels))
+    known = n > GRAM_UP_TO and MKL_SOLVERS["svrg"].suits(loss) and all(map(has_features, kernels))
     return known and any(approximation_error(kernel) > 0 for kernel in kernels)
 
 

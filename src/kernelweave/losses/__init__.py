@@ -1,34 +1,21 @@
-"""Losses, by name."""
+"""Losses: values, derivatives, conjugates, and what solvers ask of them."""
 
 from __future__ import annotations
 
-from kernelweave.losses.base import BoxQP, Loss
-from kernelweave.losses.classification import Hinge, Logistic, SmoothHinge, SquaredHinge
-from kernelweave.losses.novelty import OneClass
-from kernelweave.losses.regression import EpsilonInsensitive, Squared
+from kernelweave.losses.base import BoxQP as BoxQP
+from kernelweave.losses.base import Loss as Loss
+from kernelweave.losses.registry import LOSSES as LOSSES
+from kernelweave.losses.registry import losses_for as losses_for
+from kernelweave.losses.registry import make_loss as make_loss
+from kernelweave.losses.registry import open_parameters as open_parameters
+from kernelweave.losses.registry import parameters_for as parameters_for
 
-LOSSES: dict[str, type[Loss]] = {
-    loss.name: loss for loss in (Hinge, SquaredHinge, SmoothHinge, Logistic, Squared, EpsilonInsensitive, OneClass)
-}
-
-__all__ = [
-    "LOSSES", "BoxQP", "EpsilonInsensitive", "Hinge", "Logistic", "Loss", "OneClass", "SmoothHinge",
-    "Squared", "SquaredHinge", "make_loss",
-]  # fmt: skip
-
-
-def make_loss(name: str, epsilon: float = 0.1, sigma: float = 1.0) -> Loss:
-    """Return the loss of that name; `epsilon` and `sigma` reach those that have them.
-
-    Examples
-    --------
-    >>> make_loss("epsilon_insensitive", epsilon=0.5)
-    EpsilonInsensitive(epsilon=0.5)
-    """
-    if name not in LOSSES:
-        raise ValueError(f"loss={name!r} is unknown; choose one of {', '.join(LOSSES)}.")
-    if name == "epsilon_insensitive":
-        return EpsilonInsensitive(epsilon)
-    if name == "smooth_hinge":
-        return SmoothHinge(sigma)
-    return LOSSES[name]()
+# The registry: one line for each loss.  Messages and tables list them in this order.
+# isort: off
+from kernelweave.losses.hinge import Hinge as Hinge
+from kernelweave.losses.logistic import Logistic as Logistic
+from kernelweave.losses.squared_hinge import SquaredHinge as SquaredHinge
+from kernelweave.losses.smooth_hinge import SmoothHinge as SmoothHinge
+from kernelweave.losses.epsilon_insensitive import EpsilonInsensitive as EpsilonInsensitive
+from kernelweave.losses.squared import Squared as Squared
+from kernelweave.losses.one_class import OneClass as OneClass

@@ -135,7 +135,7 @@ class MKLEstimator(KernelEstimator):
         """Tell whether the solver works on explicit features."""
         if self.solver == "auto":
             shared = getattr(self, "shared_weights", False) and len(self.classes_) > 2
-            return not shared and walks(kernels, n, self._loss().name)
+            return not shared and walks(kernels, n, self._loss())
         return self.solver in MKL_SOLVERS and MKL_SOLVERS[self.solver].explicit
 
     def _solve_all(

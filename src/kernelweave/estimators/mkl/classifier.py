@@ -27,7 +27,7 @@ class MKLClassifier(ClassifierMixin, StreamingClassifier):
     kernels : list of kernels (or texts such as "rbf:0.5"), or what ``kw.WeightedDegree(20).per_position()`` returns;
         None for a linear kernel and Gaussians of three widths
     C : cost of an error: the larger, the closer the fit to the training rows
-    loss : "hinge", "squared_hinge", "smooth_hinge" or "logistic"
+    loss : such as "hinge", "logistic" or "smooth_hinge:2", which sets sigma; the manual lists all
     norm : p, at least 1; 1 selects few kernels, larger values spread the weight, infinity gives the plain sum
     sigma : sharpness of "smooth_hinge"
     solver : "auto", "silp", "silp_chunking", "level", "reduced_gradient", "hessian", "lp" or "smooth"; on explicit

@@ -37,7 +37,7 @@ class MKLClassifierCV(MKLClassifier):
     norms : values of the norm to choose from
     cv : number of folds, a scikit-learn splitter, or an iterable of (train, test) rows
     scoring : "accuracy", "balanced_accuracy" or (two classes) "roc_auc"
-    loss : "hinge", "squared_hinge", "smooth_hinge" or "logistic"
+    loss : such as "hinge", "logistic" or "smooth_hinge:2", which sets sigma; the manual lists all
     sigma : sharpness of "smooth_hinge"
     solver : "auto", "silp", "silp_chunking", "level", "reduced_gradient", "hessian", "lp" or "smooth"; on explicit
         features, in time linear in the rows, "svrg", "ufo", "obscure" or "proximal_gradient"; or a baseline, "uniform",

@@ -20,12 +20,12 @@ class MKLRegressor(RegressorMixin, StreamingRegressor):
     kernels : list of kernels (or texts such as "rbf:0.5"), or what ``kw.WeightedDegree(20).per_position()`` returns;
         None for a linear kernel and Gaussians of three widths
     C : cost of an error: the larger, the closer the fit to the training rows
-    loss : "epsilon_insensitive" or "squared"
+    loss : such as "squared" or "epsilon_insensitive:0.5", which sets epsilon; the manual lists all
     norm : p, at least 1; 1 selects few kernels, larger values spread the weight, infinity gives the plain sum
     epsilon : half-width of the tube in which errors are free
     solver : "auto", "silp", "silp_chunking", "level", "reduced_gradient", "hessian", "lp" or "smooth"; on explicit
-        features, in time linear in the rows, "svrg" or "proximal_gradient"; or a baseline, "uniform", "best_single" or
-        "alignment"
+        features, in time linear in the rows, "svrg", "ufo", "obscure" or "proximal_gradient"; or a baseline, "uniform",
+        "best_single" or "alignment"
     solver_params : dict of parameters of the solver, such as ``{"smoothing": 0.5}`` for "smooth"; the manual lists them
         by solver.  On explicit features, ``{"feature_tolerance": 1e-4}`` says how well kernels without features of
         their own are factorised and ``{"feature_rank": 200}`` by how many features at most; ``{"total_rows":

@@ -22,6 +22,7 @@ from kernelweave.estimators.inputs import new_rows, real_targets, row_weights, t
 from kernelweave.estimators.mkl.base import MKLEstimator
 from kernelweave.estimators.one.base import Array, Certificate, keep_certificate
 from kernelweave.estimators.one.classifier import some_classes
+from kernelweave.losses import parameters_for
 from kernelweave.operators.expansion.features import FeatureExpansion
 from kernelweave.operators.features.design.grow import bind_block, in_memory, moved
 from kernelweave.operators.features.design.set import DesignSet
@@ -32,7 +33,7 @@ from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.result import Result, Trace
 
 SETTINGS = (
-    "kernels", "C", "loss", "norm", "sigma", "epsilon", "solver", "solver_params", "fit_intercept", "normalize",
+    "kernels", "C", "loss", *parameters_for(None), "norm", "solver", "solver_params", "fit_intercept", "normalize",
     "class_weight", "shared_weights",
 )  # fmt: skip
 """Parameters that say what a stream is learning."""

@@ -19,7 +19,7 @@ from kernelweave.engines import Engine, choose_engine
 from kernelweave.estimators.inputs import as_kernel, is_pairwise, new_rows, positive, training_rows
 from kernelweave.estimators.normalize import normalized
 from kernelweave.kernels import RBF, Kernel, reference
-from kernelweave.losses import Loss, make_loss
+from kernelweave.losses import Loss, make_loss, parameters_for
 from kernelweave.operators import Operator, bind
 from kernelweave.operators.expansion.base import Expansion
 from kernelweave.operators.expansion.rows import RowExpansion
@@ -59,9 +59,9 @@ class KernelEstimator(BaseEstimator):
         if hasattr(self, "C"):
             positive("C", self.C)
         positive("tol", self.tol)
-        for name in ("epsilon", "sigma"):
+        for name, parameter in parameters_for(self._task).items():
             if hasattr(self, name):
-                positive(name, getattr(self, name), zero=name == "epsilon")
+                parameter.check(getattr(self, name))
         if self.fit_intercept not in INTERCEPTS:
             raise ValueError(f"fit_intercept={self.fit_intercept!r} must be True, False or 'regularized'.")
         if not isinstance(self.max_iter, int | np.integer) or (self.max_iter < 1 and self.max_iter != -1):
@@ -69,10 +69,7 @@ class KernelEstimator(BaseEstimator):
         show_compilation(self.verbose)
 
     def _loss(self) -> Loss:
-        loss = make_loss(self.loss, getattr(self, "epsilon", 0.1), getattr(self, "sigma", 1.0))
-        if loss.task != self._task:
-            raise ValueError(f"loss={self.loss!r} is for {loss.task}; {type(self).__name__} is for {self._task}.")
-        return loss
+        return make_loss(self.loss, self._task, **self.get_params(deep=False))
 
     def _engine(self) -> Engine:
         return choose_engine(self.engine, self.n_jobs)

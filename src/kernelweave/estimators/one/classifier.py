@@ -24,7 +24,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     ----------
     kernel : Kernel, or a text such as "rbf:0.5" or "wd:20"; None for an RBF that follows the scale of the data
     C : cost of an error: the larger, the closer the fit to the training rows
-    loss : "hinge", "squared_hinge", "smooth_hinge" or "logistic"
+    loss : such as "hinge", "logistic" or "smooth_hinge:2", which sets sigma; the manual lists all
     sigma : sharpness of "smooth_hinge"
     solver : "auto", "smo", "chunking", "dual_coordinate" (kernels with explicit features) or "newton" (differentiable
         losses)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,26 +24,47 @@ from kernelweave.solvers.mkl.weights.hessian import HessianMKL
 from kernelweave.solvers.mkl.weights.lp import LpNorm
 from kernelweave.solvers.mkl.weights.reduced_gradient import ReducedGradient
 
-EVERY_LOSS = tuple(LOSSES)
-BOXED = ("hinge", "squared_hinge", "epsilon_insensitive", "squared", "one_class")
-LIPSCHITZ = ("hinge", "logistic", "smooth_hinge")
-CURVED = ("logistic", "squared_hinge", "smooth_hinge", "squared")
+
+def any_loss(loss: Loss) -> bool:
+    """Ask nothing of a loss."""
+    return True
+
+
+def boxed(loss: Loss) -> bool:
+    """Ask for a dual that is a quadratic programme over a box."""
+    return loss.boxed
+
+
+def smooth(loss: Loss) -> bool:
+    """Ask for a bounded second derivative."""
+    return loss.smooth
+
+
+def lipschitz(loss: Loss) -> bool:
+    """Ask for bounded slopes, which add up to zero at the optimum: a novelty detector's do not."""
+    return bool(np.isfinite(loss.lipschitz)) and loss.task != "novelty"
 
 
 @dataclass(frozen=True)
 class Entry:
     """A solver and what it declares to be for.
 
+    suits : tells from the properties of a loss whether the solver is for it
     certifies : "mkl" for the common objective, else the problem that it solves instead
     explicit : whether it walks in the space of explicit features
     """
 
     make: type
-    losses: tuple[str, ...] = EVERY_LOSS
+    suits: Callable[[Loss], bool] = any_loss
     largest_p: float = 1.0
     shared_weights: bool = True
     certifies: str = "mkl"
     explicit: bool = False
+
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """The losses it is for, by name."""
+        return tuple(name for name, loss in LOSSES.items() if self.suits(loss()))
 
     @property
     def exact(self) -> bool:
@@ -52,16 +74,16 @@ class Entry:
 
 MKL_SOLVERS: dict[str, Entry] = {
     "silp": Entry(SILP),
-    "silp_chunking": Entry(SILPChunking, BOXED, shared_weights=False),
+    "silp_chunking": Entry(SILPChunking, boxed, shared_weights=False),
     "level": Entry(LevelMethod),
     "reduced_gradient": Entry(ReducedGradient),
     "hessian": Entry(HessianMKL),
     "lp": Entry(LpNorm, largest_p=np.inf),
-    "smooth": Entry(Smooth, BOXED, shared_weights=False, certifies="smoothed"),
-    "svrg": Entry(SVRG, CURVED, largest_p=np.inf, shared_weights=False, explicit=True),
-    "proximal_gradient": Entry(ProximalGradient, CURVED, largest_p=np.inf, shared_weights=False, explicit=True),
-    "ufo": Entry(UFO, LIPSCHITZ, largest_p=np.inf, shared_weights=False, explicit=True),
-    "obscure": Entry(Obscure, LIPSCHITZ, largest_p=np.inf, shared_weights=False, explicit=True),
+    "smooth": Entry(Smooth, boxed, shared_weights=False, certifies="smoothed"),
+    "svrg": Entry(SVRG, smooth, largest_p=np.inf, shared_weights=False, explicit=True),
+    "proximal_gradient": Entry(ProximalGradient, smooth, largest_p=np.inf, shared_weights=False, explicit=True),
+    "ufo": Entry(UFO, lipschitz, largest_p=np.inf, shared_weights=False, explicit=True),
+    "obscure": Entry(Obscure, lipschitz, largest_p=np.inf, shared_weights=False, explicit=True),
     "uniform": Entry(Uniform, largest_p=np.inf, certifies="fixed weights"),
     "best_single": Entry(BestSingle, largest_p=np.inf, certifies="fixed weights"),
     "alignment": Entry(Alignment, largest_p=np.inf, certifies="fixed weights"),
@@ -75,10 +97,12 @@ def check_mkl_solver(name: str, loss: Loss, p: float) -> None:
     entry = MKL_SOLVERS[name]
     if p > entry.largest_p:
         raise ValueError(f"solver={name!r} is for norm=1, not norm={p:g}; use solver='lp'.")
-    if loss.name not in entry.losses:
+    if not entry.suits(loss):
         others = [other for other in entry.losses if LOSSES[other].task == loss.task]
-        remedy = f"use loss={others[0]!r}" if others else "use another solver"
-        raise ValueError(f"solver={name!r} is for the losses {', '.join(entry.losses)}, not {loss.name!r}; {remedy}.")
+        if not others:
+            raise ValueError(f"solver={name!r} is not for {loss.task}; use another solver.")
+        known = f"loss {others[0]}" if len(others) == 1 else f"losses {', '.join(others)}"
+        raise ValueError(f"solver={name!r} is for the {known}, not {loss.name!r}; use loss={others[0]!r}.")
 
 
 def choose_mkl_solver(name: str, problem: MKLProblem, params: dict[str, Any] | None = None) -> tuple[str, Any]:

@@ -24,7 +24,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kernelweave.losses.slopes import slope_code
 from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.mkl.gradient.stream.base import StreamState, check_block
 from kernelweave.solvers.mkl.gradient.svrg.adaptive import FLUSH_SHARE, SMALLEST_SHARE, TABLE, TINY
@@ -104,7 +103,7 @@ class SVRGStream(SVRG):
         total_rows : N, or None for the rows seen so far
         """
         Walk.init(self, problem, None, Stop())
-        n, (self.code, self.shape) = self.design.n, slope_code(problem.loss)
+        n, (self.slope, self.shape) = self.design.n, problem.loss.compiled_slope()
         check_block(n, total_rows)
         if state is None:
             state = SVRGState.at_zero(self.design.width, problem.ball.uniform(self.design.m))

@@ -22,7 +22,6 @@ import math
 
 import numpy as np
 
-from kernelweave.losses.slopes import slope_code
 from kernelweave.solvers.certificate import DualPoint, PrimalPoint
 from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.mkl.gradient.subgradient import loops
@@ -51,7 +50,7 @@ class Subgradient(Walk):
         if p == 1.0:
             raise ValueError(f"{name} needs a strongly convex norm: norm=1 is not; use norm=1.05 or another solver.")
         self.q, self.scale = 2.0 if np.isinf(p) else 2.0 * p / (p - 1.0), float(self.cost.sum())
-        self.rng, self.code = np.random.default_rng(self.random_state), slope_code(problem.loss)
+        self.rng, self.slope = np.random.default_rng(self.random_state), problem.loss.compiled_slope()
         self.weight = self.cost * (len(self.cost) / max(self.scale, np.finfo(float).tiny))
         self.theta, self.norms, self.lengths = np.zeros(self.design.width), np.zeros((3, m)), np.full(len(self.y), -1.0)
         self.knobs, self.state = np.zeros(loops.KNOBS), np.zeros(loops.STATE)
@@ -96,7 +95,7 @@ class Subgradient(Walk):
         else:
             entries = part.values, part.columns, part.starts
         stride = max(FEWEST_ROWS, SHARE * width * size // max(1, entries[0].size))
-        known = self.design.offsets, self.y[rows], self.weight[rows], order, *self.code, self.knobs
+        known = self.design.offsets, self.y[rows], self.weight[rows], order, *self.slope, self.knobs
         moving = self.theta, self.norms, self.state, self.met[rows], self.lengths[rows], stride, self.total
         loops.walk(*entries, *known, *moving)
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave._numba.callback import call
 from kernelweave._numba.rows import dense_add, dense_dot
-from kernelweave.losses.slopes import slope
 from kernelweave.solvers.mkl.gradient.walk import Look
 from kernelweave.solvers.problems import Array
 
@@ -61,7 +61,8 @@ class Segment:
         w, self.b = here or (seen.w, seen.b)
         self.w, self.size, self.entries = w.copy(), rows.stop - rows.start, part.values.size
         self.gradient = -seen.v / walk.scale
-        self.known = walk.y[rows], walk.weight[rows], seen.f[rows]
+        y = walk.y[rows]
+        self.known = y, walk.weight[rows], walk.problem.loss.derivative(seen.f[rows], y)
 
     def walk(
         self, order: Array, h: Array, beta: Array, intercept: tuple[float, float, float] = (0.0, 0.0, 1.0)
@@ -76,7 +77,7 @@ class Segment:
         """
         walk, batch, design = self.walker, min(self.batch, len(order)), self.walker.design
         rate = h / (walk.scale * np.maximum(beta, TINY))
-        what = (*self.known, order, batch, walk.code, walk.shape, self.w, self.gradient)
+        what = (*self.known, order, batch, walk.slope, walk.shape, self.w, self.gradient)
         if design.dense:
             widths = np.diff(design.offsets)
             each = np.repeat(h, widths), np.repeat(1.0 / (1.0 + rate), widths)
@@ -92,14 +93,15 @@ class Segment:
 
 @jit
 def dense_steps(  # type: ignore[no-untyped-def]
-    values, y, weight, f0, order, batch, code, shape, w, G, h, a, b, Gb, hb, ab
+    values, y, weight, s0, order, batch, slope, shape, w, G, h, a, b, Gb, hb, ab
 ):
     """Walk over the rows in `order`, `batch` at a time; h and a are (width,); return the intercept.
 
     Parameters
     ----------
     weight : (rows,) cost of each row over the mean cost
-    f0 : (rows,) outputs at the snapshot
+    s0 : (rows,) slopes of the losses at the snapshot
+    slope, shape : the slope of the loss (`Loss.compiled_slope`)
     """
     change, g = np.empty(batch), np.empty(len(w))
     for t in range(len(order) // batch):
@@ -107,7 +109,7 @@ def dense_steps(  # type: ignore[no-untyped-def]
         for q in range(batch):
             i = rows[q]
             f = dense_dot(values[i], w) + b
-            change[q] = weight[i] * (slope(code, shape, f, y[i]) - slope(code, shape, f0[i], y[i])) / batch
+            change[q] = weight[i] * (call(slope, shape, f, y[i]) - s0[i]) / batch
             total += change[q]
         for j in range(len(w)):
             g[j] = G[j]
@@ -121,7 +123,7 @@ def dense_steps(  # type: ignore[no-untyped-def]
 
 @jit
 def sparse_steps(  # type: ignore[no-untyped-def]
-    starts, columns, values, owner, y, weight, f0, order, batch, code, shape, w, G, h, gone, rest, last, b, Gb, hb, ab
+    starts, columns, values, owner, y, weight, s0, order, batch, slope, shape, w, G, h, gone, rest, last, b, Gb, hb, ab
 ):
     """Walk as `dense_steps` does; h and rest = -beta / lambda are (m,), gone[k, D] is ``1 - a_k^D``.
 
@@ -143,7 +145,7 @@ def sparse_steps(  # type: ignore[no-untyped-def]
                     w[j] += lost * (rest[k] * G[j] - w[j])
                     last[j] = t
                 f += sizes[s] * w[j]
-            change[q] = weight[i] * (slope(code, shape, f, y[i]) - slope(code, shape, f0[i], y[i])) / batch
+            change[q] = weight[i] * (call(slope, shape, f, y[i]) - s0[i]) / batch
             total += change[q]
         for q in range(batch):
             i = rows[q]

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelweave.losses.slopes import slope_code
 from kernelweave.solvers.certificate import Ledger, PrimalPoint
 from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.mkl.gradient.svrg.adaptive import AdaptiveEpochs
@@ -85,7 +84,7 @@ class SVRG(Walk):
         self.pace, self.epoch = 1.0, 0
         self.scale = float(self.cost.sum())
         self.weight = self.cost * (len(self.cost) / self.scale)
-        self.code, self.shape = slope_code(problem.loss)
+        self.slope, self.shape = problem.loss.compiled_slope()
         if self.schedule == "paper":
             self.epochs: PaperEpochs | AdaptiveEpochs = PaperEpochs(self, self.epsilon or min(stop.tol, 0.5))
         else:

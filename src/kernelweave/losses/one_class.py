@@ -1,4 +1,7 @@
-"""The loss of novelty detection: with ``b = -rho``, rows below the level cost their distance from it."""
+"""The loss of novelty detection: with ``b = -rho``, rows below the level cost their distance from it.
+
+``loss = max(0, -f)``, ``loss* = 0`` for ``-1 <= u <= 0``.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelweave.losses.base import Array, BoxQP, Loss, inside
+from kernelweave.losses.registry import register
 
 
+@register
 @dataclass(frozen=True)
 class OneClass(Loss):
     """``max(0, -f)`` where f includes the intercept ``-rho``."""
 
     name = "one_class"
     task = "novelty"
-    smooth = False
+    lipschitz = 1.0
 
     def value(self, f: Array, y: Array) -> Array:
         """Return ``max(0, -f)``."""
@@ -24,6 +29,11 @@ class OneClass(Loss):
     def derivative(self, f: Array, y: Array) -> Array:
         """Return -1 below zero, 0 from it on."""
         return np.where(f < 0.0, -1.0, 0.0)
+
+    @staticmethod
+    def slope(shape: float, f: float, y: float) -> float:
+        """Return -1 below zero, 0 from it on."""
+        return -1.0 if f < 0.0 else 0.0
 
     def conjugate(self, u: Array, y: Array) -> Array:
         """Return 0 for ``-1 <= u <= 0``."""
