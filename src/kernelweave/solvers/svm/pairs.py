@@ -26,7 +26,6 @@ FLATTEST_RANKED = 1e-6
 BLOCK = 512
 
 
-@jit_finite
 def solve_pairs(
     K: Array,
     diag: Array,
@@ -42,12 +41,16 @@ def solve_pairs(
 
     Writes v and gain; returns (steps done, last violation).
     """
-    copies, n = v.shape
-    grow, fall = np.empty((copies, n)), np.empty((copies, n), np.float32)
-    for c in range(copies):
-        for r in range(n):
-            _mark(v, low, high, c, r, grow, fall)
+    grow = np.where(v < high, 0.0, -np.inf)
+    fall = np.where(v > low, 0.0, np.inf).astype(np.float32)
     curve = (diag + ridge).astype(np.float32)
+    return _pair_steps(K, diag, ridge, curve, low, high, float(tolerance), max_steps, v, gain, grow, fall)
+
+
+@jit_finite
+def _pair_steps(  # type: ignore[no-untyped-def]
+    K, diag, ridge, curve, low, high, tolerance, max_steps, v, gain, grow, fall
+):
     work, score = np.empty(BLOCK), np.empty(BLOCK, np.float32)
     delta, i, j, violation = 0.0, 0, 0, np.inf
     for step in range(max_steps):
@@ -61,13 +64,14 @@ def solve_pairs(
                 return step, violation
         bend = max(diag[i] + ridge[i] + diag[j] + ridge[j] - 2.0 * K[i, j], FLATTEST)
         room_i, room_j = high[ci, i] - v[ci, i], v[cj, j] - low[cj, j]
-        delta = min((up - gain[cj, j]) / bend, room_i, room_j)
+        delta = min((up - gain[cj, j]) / bend, min(room_i, room_j))
         v[ci, i] = high[ci, i] if delta == room_i else v[ci, i] + delta
         v[cj, j] = low[cj, j] if delta == room_j else v[cj, j] - delta
         gain[ci, i] -= ridge[i] * delta
         gain[cj, j] += ridge[j] * delta
-        _mark(v, low, high, ci, i, grow, fall)
-        _mark(v, low, high, cj, j, grow, fall)
+        for c, r in ((ci, i), (cj, j)):
+            grow[c, r] = 0.0 if v[c, r] < high[c, r] else -np.inf
+            fall[c, r] = 0.0 if v[c, r] > low[c, r] else np.inf
     _update_and_first(K[i], K[j], delta, gain, grow, work)
     return max_steps, violation
 
@@ -103,12 +107,6 @@ def solve_single(
             for r in range(n):
                 g[r] -= delta * (Ki[r] + shift)
     return max_steps, violation
-
-
-@jit_finite
-def _mark(v: Array, low: Array, high: Array, c: int, r: int, grow: Array, fall: Array) -> None:
-    grow[c, r] = 0.0 if v[c, r] < high[c, r] else -np.inf
-    fall[c, r] = 0.0 if v[c, r] > low[c, r] else np.inf
 
 
 @jit_finite
