@@ -9,6 +9,7 @@ RBF(width=2.0)
 
 from __future__ import annotations
 
+import gc
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -153,7 +154,13 @@ def __getattr__(name: str) -> Any:
         return import_module("kernelweave.datasets")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    collecting = gc.isenabled()
+    gc.disable()  # nearly all that an import makes stays: looking for garbage in it takes longer than making it
+    try:
+        value = getattr(import_module(_HOME[name]), name)
+    finally:
+        if collecting:
+            gc.enable()
     globals()[name] = value
     return value
 

@@ -52,6 +52,19 @@ def test_the_package_runs_as_a_module():
     assert (done.returncode, done.stdout.strip()) == (0, f"kernelweave {kw.__version__}")
 
 
+@pytest.mark.parametrize("name", ["KernelClassifier", "KernelRegressor", "KernelNovelty"])
+def test_learning_with_one_kernel_loads_nothing_for_many(name):
+    rooms = ("kernelweave.solvers.boost", "kernelweave.solvers.mkl", "kernelweave.estimators.mkl", "highspy", "dnaio")
+    done = process("-c", f"import sys, kernelweave as kw; kw.{name}(); print([m for m in {rooms} if m in sys.modules])")
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("collecting", [True, False])
+def test_loading_leaves_the_garbage_collector_as_it_was(collecting):
+    script = f"import gc, kernelweave as kw\n{'' if collecting else 'gc.disable()'}\nkw.RBF; print(gc.isenabled())"
+    assert process("-c", script).stdout.strip() == str(collecting)
+
+
 def twice(x):
     return 2 * x
 

@@ -1,16 +1,37 @@
-"""scikit-learn estimators, the checking of user input, and model files."""
+"""scikit-learn estimators, the checking of user input, and model files; each is loaded when it is first used."""
 
-from kernelweave.estimators.cgboost.classifier import CGBoostClassifier
-from kernelweave.estimators.cgboost.novelty import CGBoostNovelty
-from kernelweave.estimators.cgboost.regressor import CGBoostRegressor
-from kernelweave.estimators.files.persistence import load, save
-from kernelweave.estimators.mkl.classifier import MKLClassifier
-from kernelweave.estimators.mkl.cv import MKLClassifierCV
-from kernelweave.estimators.mkl.novelty import MKLNovelty
-from kernelweave.estimators.mkl.regressor import MKLRegressor
-from kernelweave.estimators.one.classifier import KernelClassifier
-from kernelweave.estimators.one.novelty import KernelNovelty
-from kernelweave.estimators.one.regressor import KernelRegressor
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kernelweave.estimators.cgboost.classifier import CGBoostClassifier
+    from kernelweave.estimators.cgboost.novelty import CGBoostNovelty
+    from kernelweave.estimators.cgboost.regressor import CGBoostRegressor
+    from kernelweave.estimators.files.persistence import load, save
+    from kernelweave.estimators.mkl.classifier import MKLClassifier
+    from kernelweave.estimators.mkl.cv import MKLClassifierCV
+    from kernelweave.estimators.mkl.novelty import MKLNovelty
+    from kernelweave.estimators.mkl.regressor import MKLRegressor
+    from kernelweave.estimators.one.classifier import KernelClassifier
+    from kernelweave.estimators.one.novelty import KernelNovelty
+    from kernelweave.estimators.one.regressor import KernelRegressor
+
+_HOME = {
+    "CGBoostClassifier": "cgboost.classifier",
+    "CGBoostNovelty": "cgboost.novelty",
+    "CGBoostRegressor": "cgboost.regressor",
+    "KernelClassifier": "one.classifier",
+    "KernelNovelty": "one.novelty",
+    "KernelRegressor": "one.regressor",
+    "MKLClassifier": "mkl.classifier",
+    "MKLClassifierCV": "mkl.cv",
+    "MKLNovelty": "mkl.novelty",
+    "MKLRegressor": "mkl.regressor",
+    "load": "files.persistence",
+    "save": "files.persistence",
+}
 
 __all__ = [
     "CGBoostClassifier",
@@ -26,3 +47,16 @@ __all__ = [
     "load",
     "save",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load an estimator at its first use and keep it."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
