@@ -30,6 +30,8 @@ def _compile(function: Callable[..., Any], freedoms: set[str]) -> Any:
     dispatcher = numba.njit(no_cfunc_wrapper=True, **options)(function)  # nobody calls them from C
     if dispatcher is not function:  # NUMBA_DISABLE_JIT gives the function itself back
         dispatcher._cache = DiskCache(function)
+        # Pickled by name: a copy by value would be compiled again wherever it arrives.
+        dispatcher.__reduce_ex__ = lambda protocol: function.__qualname__
         _dispatchers.append(dispatcher)
     return dispatcher
 

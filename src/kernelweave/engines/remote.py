@@ -32,7 +32,8 @@ class Remote(ABC):
     def map_into(self, out: Targets, fn: Callable[..., None], parts: Sequence[Any]) -> None:
         """Call ``fn(part, *targets)`` for every part on copies of the targets, and put what comes back in its place."""
         targets = targets_of(out, parts)
-        for places, filled in zip(targets, self.map(partial(_filled, fn), zip(parts, targets))):
+        jobs = [(part, [(place, _contiguous(place)) for place in places]) for part, places in zip(parts, targets)]
+        for places, filled in zip(targets, self.map(partial(_filled, fn), jobs)):
             for place, values in zip(places, filled):
                 place[...] = values
 
@@ -41,9 +42,23 @@ class Remote(ABC):
         return Serial, ()
 
 
-def _filled(fn: Callable[..., None], job: tuple[Any, tuple[Array, ...]]) -> tuple[Array, ...]:
-    """Return the targets of a part as fn leaves them."""
+def _contiguous(array: Array) -> bool:
+    return bool(array.flags.c_contiguous or array.flags.f_contiguous)
+
+
+def _filled(fn: Callable[..., None], job: tuple[Any, list[tuple[Array, bool]]]) -> list[Array]:
+    """Return the targets of a part as fn leaves them.
+
+    An array that was a view with gaps arrives without them.  Compiled loops add up strided numbers in another order
+    than neighbours, so it gets gaps again.
+    """
     part, targets = job
-    copies = tuple(np.array(target) for target in targets)
+    copies = [np.array(values) if contiguous else _with_gaps(values) for values, contiguous in targets]
     fn(part, *copies)
     return copies
+
+
+def _with_gaps(values: Array) -> Array:
+    out: Array = np.empty((*values.shape, 2), values.dtype)[..., 0]
+    out[...] = values
+    return out

@@ -145,12 +145,12 @@ class SharedSet:
 
     def each_add_to(self, out: Array, rows: Array, steps: Array) -> None:
         """Add ``K_k[:, rows] @ steps`` to ``out[k]`` for every kernel."""
-        every = np.arange(STRIP)
+        every, moved = np.arange(STRIP), spans(len(rows), TILE)
 
         def part(job: tuple[int, slice], *targets: Array) -> None:
             group, cut = job
             target = dict(zip(self.family.members[group], targets))
-            for some in spans(len(rows), TILE):
+            for some in moved:
                 for k, s, values in self.family.strips(group, self._base(group, rows[some], cut)):
                     add_rows(values, every[: len(values)], steps[some][s], 0, target[k])
 
