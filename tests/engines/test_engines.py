@@ -11,8 +11,9 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from kernelweave import RBF, KernelClassifier, MKLClassifier
 from kernelweave.engines import Engine, Serial, Threads, choose_engine, one_blas_thread
 from kernelweave.engines.local import available_cores
+from remote import Pickled, Processes
 
-ENGINES = [Serial(), Threads(2), Threads(3)]
+ENGINES = [Serial(), Threads(2), Threads(3), Pickled(), Processes()]
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda e: f"{type(e).__name__} {e.workers}")
@@ -41,6 +42,17 @@ def test_results_are_put_in_their_places(engine):
 def double(factor, *places):
     for place in places:
         place *= factor
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda e: f"{type(e).__name__} {e.workers}")
+def test_a_function_gets_what_its_place_holds_as_it_lies_there(engine):
+    def describe(part, place):
+        contiguous, place[:] = place.flags.c_contiguous, place + 1
+        assert contiguous == (part == "rows")
+
+    out = np.arange(12.0).reshape(3, 4)
+    engine.map_into([out[:1], out[1:, ::2]], describe, ["rows", "columns"])
+    assert out.tolist() == [[1, 2, 3, 4], [5, 5, 7, 7], [9, 9, 11, 11]]
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda e: f"{type(e).__name__} {e.workers}")
