@@ -210,7 +210,7 @@ def test_reading_and_writing_at_one_door(folder):
         np.testing.assert_allclose(data.X.weights, NEW.weights)
     with pytest.raises(ValueError, match="hold no labels"):
         write(folder / "y.kwlat", NEW, NEW_Y)
-    with pytest.raises(ValueError, match="does not tell a format for lattices; known suffixes are"):
+    with pytest.raises(ValueError, match="has no suffix of a format for lattices; known suffixes are"):
         write(folder / "y.fa", NEW)
     with pytest.raises(ValueError, match="The format fasta cannot hold a Lattices"):
         write(folder / "y.fa", NEW, format="fasta")

@@ -19,7 +19,7 @@ ALL = [*READY.values(), GREEK, WORDS, Alphabet("binary", "01")]
 def test_ready_alphabets() -> None:
     assert [Alphabet.named(name).size for name in ("dna", "rna", "protein", "bytes")] == [4, 4, 20, 256]
     np.testing.assert_array_equal(DNA.encode("ACGTacgt"), [0, 1, 2, 3, 0, 1, 2, 3])
-    with pytest.raises(ValueError, match="no alphabet named 'dnaa'; ready ones are dna, rna, protein, bytes"):
+    with pytest.raises(ValueError, match="no alphabet named 'dnaa'; built-in ones are dna, rna, protein, bytes"):
         Alphabet.named("dnaa")
 
 

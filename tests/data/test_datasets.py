@@ -131,5 +131,5 @@ def test_bad_parameters(make: object, parameters: dict, sentence: str) -> None:
 
 
 def test_bad_seed() -> None:
-    with pytest.raises(TypeError, match="random_state='x' is no seed"):
+    with pytest.raises(TypeError, match="random_state='x' is not a seed"):
         datasets.make_sines(random_state="x")

@@ -187,7 +187,7 @@ BAD = {
     "negative weight": (lambda: arc(0, 1, "a", -0.5), 1, 1, "the weight -0.5 is not positive"),
     "not a number": (lambda: arc(0, 1, "a", np.nan), 1, 1, "the weight nan is not finite"),
     "infinite": (lambda: arc(0, 1, "a", np.inf), 1, 1, "the weight inf is not finite"),
-    "negative state": (lambda: arc(-1, 1, "a", 1.0), 1, 1, "its source -1 is no state; there are 2"),
+    "negative state": (lambda: arc(-1, 1, "a", 1.0), 1, 1, "its source -1 is not a state; there are 2"),
     "huge state": (lambda: arc(0, 2**31, "a", 1.0), 1, None, "states must be numbered from 0 to less than"),
     "unknown letter": (lambda: arc(0, 1, "x", 1.0), 1, 1, "the letter 'x' is unknown; the words alphabet has a b c"),
     "unknown code": (lambda: arc(0, 1, 9, 1.0), 1, 1, "the label 9 is unknown"),
@@ -276,7 +276,7 @@ def test_saved_files(tmp_path: Path) -> None:
     whole = (tmp_path / "x.kwlat").read_bytes()
     for size in range(0, len(whole), 7):
         (tmp_path / "cut.kwlat").write_bytes(whole[:size])
-        with pytest.raises(ValueError, match=r"is damaged|is no file of saved"):
+        with pytest.raises(ValueError, match=r"is damaged|is not a file of saved"):
             Lattices.open(tmp_path / "cut.kwlat")
 
 

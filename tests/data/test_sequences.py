@@ -170,7 +170,7 @@ def test_equality_looks_at_letters_alphabet_and_ids() -> None:
         (lambda: Sequences.from_strings("ACG"), TypeError, "Expected a list of strings, got a single string"),
         (lambda: Sequences.from_strings(["A", 3.0]), TypeError, "Row 1 is a float, expected a string"),
         (lambda: Sequences.from_strings(["A"], ids=["a", "b"]), ValueError, "There are 2 ids for 1 rows"),
-        (lambda: Sequences.from_strings(["A"], unknown="x"), ValueError, "unknown='x' is no policy"),
+        (lambda: Sequences.from_strings(["A"], unknown="x"), ValueError, "unknown='x' is not valid"),
         (lambda: build(["A", "CC"]).matrix, ValueError, "Rows of equal length are needed, but the 2 rows have 1 to 2"),
         (lambda: build(["A"])[1], IndexError, "Row 1 does not exist: there are 1 rows"),
         (lambda: build(["A"])[[0, -2]], IndexError, "Row -2 does not exist"),
@@ -183,7 +183,7 @@ def test_equality_looks_at_letters_alphabet_and_ids() -> None:
         (
             lambda: Sequences(np.full(3, 7, np.uint8), [0, 3], Alphabet.named("dna")),
             ValueError,
-            "Code 7 stands for no letter",
+            "Code 7 is not a letter",
         ),
     ],
 )
@@ -198,7 +198,7 @@ def test_damaged_store(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for cut in (len(whole) - 1, 100, 12, 3, 0):
         path.write_bytes(whole[:cut])
-        with pytest.raises(ValueError, match=r"is damaged|is no file of saved sequences"):
+        with pytest.raises(ValueError, match=r"is damaged|is not a file of saved sequences"):
             Sequences.open(path)
     path.write_bytes(whole.replace(b'"offsets"', b'"0ffsets"'))
     with pytest.raises(ValueError, match="parts do not fit together"):

@@ -201,7 +201,7 @@ COMMANDS = {
     "unknown label": ("evaluate good.csv.kw strange.csv", "strange.csv has the label '7', but the model knows -1, 1"),
     "truncated model": ("predict half.kw good.csv", "half.kw is truncated"),
     "foreign model": ("inspect good.csv", "good.csv is not a kernelweave model file"),
-    "model as data": ("train good.csv.kw --out new.kw", "binary data of no known format"),
+    "model as data": ("train good.csv.kw --out new.kw", "binary data of an unknown format"),
     "unknown kernel": ("train good.csv --out new.kw --kernel rfb", "There is no kernel 'rfb'; known ones are linear"),
     "unknown format": ("train good.csv --out new.kw --format tabel", "There is no format 'tabel'; known are"),
     "epsilon to classify": (

@@ -204,7 +204,7 @@ def test_what_cannot_be_saved_says_so(tmp_path):
         save(kw.KernelClassifier(), path)
     with pytest.raises(TypeError, match="A dict cannot be saved; known models are CGBoostClassifier"):
         save({}, path)
-    with pytest.raises(TypeError, match="A PCA cannot be kept in a model file"):
+    with pytest.raises(TypeError, match="A PCA cannot be saved in a model file"):
         save(make_pipeline(PCA(2), kw.KernelClassifier("rbf:1")).fit(TABLE, SIGNS), path)
     with pytest.raises(TypeError, match="Mine is not a kernel of this library"):
         save(kw.KernelClassifier(Mine()).fit(TABLE, SIGNS), path)

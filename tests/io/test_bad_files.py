@@ -24,11 +24,11 @@ TABLE: dict[str, tuple[str | bytes, dict, str]] = {
     "blank table": ("\n\n", {"format": "table"}, "bad has only blank lines"),
     "blank jsonl": ("\n\n", {"format": "jsonl"}, "bad holds no JSON objects"),
     "blank libsvm": ("\n\n", {"format": "libsvm"}, "bad holds no rows"),
-    "garbage": (GARBAGE, {}, "bad holds binary data of no known format; known are npz, sequences, lattices, fasta"),
-    "garbage as fasta": (GARBAGE, {"format": "fasta"}, "bad is no text file: it holds a zero byte at 0"),
-    "garbage as npz": (GARBAGE, {"format": "npz"}, "bad cannot be read as npz: it is damaged or no archive"),
-    "garbage as sequences": (GARBAGE, {"format": "sequences"}, "bad is no file of saved sequences"),
-    "prose": ("it was a dark\nand stormy night\n", {}, "bad holds text of no known format"),
+    "garbage": (GARBAGE, {}, "bad holds binary data of an unknown format; known are npz, sequences, lattices, fasta"),
+    "garbage as fasta": (GARBAGE, {"format": "fasta"}, "bad is not a text file: it holds a zero byte at 0"),
+    "garbage as npz": (GARBAGE, {"format": "npz"}, "bad cannot be read as npz: it is damaged or not an archive"),
+    "garbage as sequences": (GARBAGE, {"format": "sequences"}, "bad is not a file of saved sequences"),
+    "prose": ("it was a dark\nand stormy night\n", {}, "bad holds text of an unknown format"),
     "truncated gzip": (
         gzip.compress(b">a\n" + b"ACGT" * 9999)[:-20],
         {"format": "fasta"},
@@ -37,8 +37,8 @@ TABLE: dict[str, tuple[str | bytes, dict, str]] = {
     "damaged gzip": (b"\x1f\x8b\x08\x00garbage-garbage", {"format": "fasta"}, "bad is damaged: its gzip data"),
     "unknown format": (">a\nA\n", {"format": "word"}, "no format 'word'; known are npz, sequences"),
     "unknown option": (">a\nA\n", {"header": True}, "read as fasta, which has no option 'header'; it has alphabet"),
-    "unknown alphabet": (">a\nA\n", {"alphabet": "dan"}, "no alphabet named 'dan'; ready ones are dna"),
-    "unknown policy": (">a\nA\n", {"unknown": "skip"}, "unknown='skip' is no policy; use 'error' or 'mask'"),
+    "unknown alphabet": (">a\nA\n", {"alphabet": "dan"}, "no alphabet named 'dan'; built-in ones are dna"),
+    "unknown policy": (">a\nA\n", {"unknown": "skip"}, "unknown='skip' is not valid; use 'error' or 'mask'"),
     "duplicates policy": (">a\nA\n", {"duplicates": "no"}, "duplicates='no' is unknown; use 'error' or 'allow'"),
     "no header": ("\nACGT\n>a\nA\n", {"format": "fasta"}, r"bad:2: expected a header that begins with '>'\."),
     "no id": (">a\nA\n> b\nA\n", {}, "bad:3: the header has no id"),
@@ -134,7 +134,7 @@ def test_missing_and_directory(tmp_path: Path, name: str, asked: bool) -> None:
     with pytest.raises(IsADirectoryError, match=r"is a directory, expected a file\.$"):
         read(tmp_path, format=name if asked else None)
     (tmp_path / "empty").touch()
-    with pytest.raises(ValueError, match=r"empty is empty|cannot be read as npz|no file of saved"):
+    with pytest.raises(ValueError, match=r"empty is empty|cannot be read as npz|not a file of saved"):
         read(tmp_path / "empty", format=name if asked else None)
 
 
@@ -169,7 +169,7 @@ def test_bad_archives(tmp_path: Path, case: str) -> None:
         read(tmp_path / "bad.npz", **options)
     whole = (tmp_path / "bad.npz").read_bytes()
     (tmp_path / "cut.npz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ValueError, match="cannot be read as npz: it is damaged or no archive"):
+    with pytest.raises(ValueError, match="cannot be read as npz: it is damaged or not an archive"):
         read(tmp_path / "cut.npz")
 
 
@@ -180,8 +180,8 @@ def test_a_bare_array_is_no_archive(tmp_path: Path) -> None:
 
 
 WRITES = {
-    "no suffix": (TWO, [1, 2], "x", {}, "does not tell a format for sequences; known suffixes are .kwseq .fa"),
-    "table as fasta": (np.eye(2), [1, 2], "x.fa", {}, "does not tell a format for tables; known suffixes are .npz"),
+    "no suffix": (TWO, [1, 2], "x", {}, "has no suffix of a format for sequences; known suffixes are .kwseq .fa"),
+    "table as fasta": (np.eye(2), [1, 2], "x.fa", {}, "has no suffix of a format for tables; known suffixes are .npz"),
     "wrong format": (np.eye(2), [1, 2], "x", {"format": "fasta"}, "format fasta cannot hold a ndarray"),
     "unknown format": (TWO, [1, 2], "x", {"format": "word"}, "no format 'word'"),
     "fastq": (TWO, None, "x.fq", {}, "format fastq can be read but not written"),

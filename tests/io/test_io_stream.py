@@ -91,7 +91,7 @@ def test_words_in_blocks(tmp_path):
     assert [row for block in blocks for row in block.X.to_strings()] == ["to be", "or not", "to be"]
     with pytest.raises(ValueError, match=r"x.tsv:2: row 1 has the unknown letter 'not' at position 1; the words"):
         in_blocks(10, tmp_path / "x.tsv", alphabet=Alphabet.words(["be", "or", "to"]))
-    with pytest.raises(ValueError, match="letters of the words alphabet are no bytes"):
+    with pytest.raises(ValueError, match="letters of the words alphabet are not bytes"):
         stream(tmp_path / "x.tsv", words, overlap=3)
 
 
@@ -104,7 +104,7 @@ BAD = {
     ">a\nA\n>b\nC\n>c\nC\n>a x\nG\n": "bad:7: the id 'a' was already used on line 1; duplicates='allow' keeps both",
     ">a\nACGT\n>b\nAC\nGTTQACGTACGTACGTACGT\n": r"bad:3: row 1 \(b\) has the unknown letter 'Q' at position 5; the dna",
     ">a label=1\nA\n>b\nA\n": "bad:3: b has no label=, but other headers have one",
-    ">a\nAC\0GT\n": "bad is no text file: it holds a zero byte at 5",
+    ">a\nAC\0GT\n": "bad is not a text file: it holds a zero byte at 5",
 }
 
 
@@ -123,7 +123,7 @@ def test_errors_are_those_of_reading_whole(tmp_path, text, size, overlap):
 def test_options_are_checked_at_the_call(tmp_path):
     (tmp_path / "x.fa").write_text(">a\nA\n>a\nC\n")
     for options, sentence in [
-        ({"unknown": "skip"}, "unknown='skip' is no policy"),
+        ({"unknown": "skip"}, "unknown='skip' is not valid"),
         ({"duplicates": "no"}, "duplicates='no' is unknown"),
         ({"alphabet": "dan"}, "no alphabet named 'dan'"),
         ({"format": "table"}, "is read as table, which is not read in blocks; fasta, fastq, labelled are"),

@@ -27,7 +27,7 @@ GZIP = b"\x1f\x8b"
 
 # errors about a file as a whole, which have no line
 WHOLE = (
-    "is empty", "has only blank lines", "no text file", "no lattices of a known format", "holds no words from which",
+    "is empty", "has only blank lines", "not a text file", "no lattices in a known format", "holds no words from which",
     "gzip data",
 )  # fmt: skip
 

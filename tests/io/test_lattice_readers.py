@@ -281,7 +281,7 @@ def test_written_lattices_read_back(tmp_path, name):
 
 def test_what_cannot_be_written(tmp_path):
     X = Lattices.from_arcs([([(0, 1, "0", 1.0)], [1])])
-    with pytest.raises(ValueError, match="The word '0' among words that are numbers would be read back as nothing"):
+    with pytest.raises(ValueError, match="The word '0' among words that are numbers would be read back as epsilon"):
         write_lattices(tmp_path / "x.fst", X)
     with pytest.raises(ValueError, match=r"known suffixes are \.plf \.plf\.tsv \.fst\.txt \.fst \.att"):
         write_lattices(tmp_path / "x.doc", X)
@@ -294,7 +294,7 @@ def test_what_cannot_be_written(tmp_path):
     with pytest.raises(ValueError, match="There are 2 labels for 1 rows"):
         write_lattices(tmp_path / "x.plf", X, [1, 2])
     silent = Lattices.from_arcs([([(0, 1, "<eps>", 1.0)], [1])])
-    with pytest.raises(ValueError, match="word '<eps>' cannot be written: it stands for nothing"):
+    with pytest.raises(ValueError, match="word '<eps>' cannot be written: this format reads it as epsilon"):
         write_lattices(tmp_path / "x.fst", silent)
     masked = Lattices.from_arcs([([(0, 1, "z", 1.0)], [1])], Alphabet.words(["a"]), "mask")
     with pytest.raises(ValueError, match="Masked words cannot be written"):

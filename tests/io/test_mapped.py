@@ -111,7 +111,7 @@ def test_what_cannot_be_mapped_gets_one_sentence(tmp_path):
         archive.writestr("X.npy", "no array")
     for path, words in (
         (packed, "'X' is compressed"),
-        (damaged, "damaged or no plain archive"),
+        (damaged, "damaged or not a plain archive"),
         (objects, "Python objects"),
         (other, "'X' has no header"),
     ):

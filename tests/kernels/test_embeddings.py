@@ -233,17 +233,17 @@ def test_any_kernel_has_landmarks():
 @pytest.mark.parametrize(
     ("kernel", "error", "sentence"),
     [
-        (kw.IncompleteCholesky(kw.Identity()), TypeError, "tells a row from its copy"),
-        (kw.Nystrom(kw.Linear() + kw.Identity()), TypeError, "tells a row from its copy"),
+        (kw.IncompleteCholesky(kw.Identity()), TypeError, "treats equal rows as different"),
+        (kw.Nystrom(kw.Linear() + kw.Identity()), TypeError, "treats equal rows as different"),
         (kw.IncompleteCholesky(kw.Sigmoid()), ValueError, "not positive semi-definite"),
         (kw.IncompleteCholesky(kw.RBF(), tolerance=-1), ValueError, "tolerance=-1 of IncompleteCholesky must be"),
         (kw.IncompleteCholesky(kw.RBF(), max_rank=0), ValueError, "max_rank=0"),
-        (kw.IncompleteCholesky("rbf"), TypeError, "made of kernels, but got 'rbf'"),
+        (kw.IncompleteCholesky("rbf"), TypeError, "needs kernels, but got 'rbf'"),
         (kw.Nystrom(kw.RBF(), 0), ValueError, "n_components=0"),
         (kw.Fourier(kw.RBF(), 7), ValueError, "n_components=7 of Fourier must be even"),
         (kw.Fourier(kw.Linear()), TypeError, r"RBF and Laplacian kernels, but got Linear\(\); use IncompleteCholesky"),
         (kw.Fourier(2 * kw.RBF()), TypeError, "RBF and Laplacian kernels, but got Scaled"),
-        (kw.Fourier(kw.RBF(), random_state="x"), TypeError, "is no seed"),
+        (kw.Fourier(kw.RBF(), random_state="x"), TypeError, "is not a seed"),
     ],
 )
 def test_what_has_no_features_is_told(kernel, error, sentence):

@@ -134,7 +134,7 @@ def test_no_rows_and_empty_rows():
         (GappyNGram(2, 1.5), "decay=1.5 of GappyNGram"),
         (GappyNGram(2, float("nan")), "decay=nan of GappyNGram"),
         (GappyNGram(2, "half"), "decay='half' of GappyNGram"),
-        (GappyNGram(2, max_gap=-1), "max_gap=-1 of GappyNGram must be a whole number from 0 on, or None"),
+        (GappyNGram(2, max_gap=-1), "max_gap=-1 of GappyNGram must be a non-negative integer or None"),
         (GappyNGram(2, max_gap=True), "max_gap=True of GappyNGram"),
     ],
     ids=repr,

@@ -106,9 +106,9 @@ def test_cosine_diagonal_is_exactly_one():
         (Scaled(Linear(), 0.0), "factor=0.0 of Scaled must be a positive number"),
         (Scaled(Linear(), -1), "factor=-1 of Scaled"),
         (Sum([]), "Sum needs at least one kernel"),
-        (Sum([Linear(), "rbf"]), "Sum is made of kernels, but got 'rbf'"),
-        (On("rbf", 0), "On is made of kernels"),
-        (Cosine(None), "Cosine is made of kernels, but got None"),
+        (Sum([Linear(), "rbf"]), "Sum needs kernels, but got 'rbf'"),
+        (On("rbf", 0), "On needs kernels"),
+        (Cosine(None), "Cosine needs kernels, but got None"),
     ],
     ids=["zero", "negative", "empty", "text", "on", "none"],
 )

@@ -48,7 +48,7 @@ def test_a_leaf_sees_what_its_kernel_sees():
 
 @pytest.mark.parametrize("kernel", [Scaled("rbf", 2.0), Sum([Linear(), 3])])
 def test_what_is_no_kernel_is_named(kernel):
-    with pytest.raises(TypeError, match="is made of kernels, but got"):
+    with pytest.raises(TypeError, match="needs kernels, but got"):
         list(kernel.leaves())
 
 

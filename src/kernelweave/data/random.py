@@ -16,7 +16,7 @@ def seeds_of(random_state: RandomState) -> np.random.SeedSequence:
     if isinstance(random_state, np.random.RandomState):
         return np.random.SeedSequence(random_state.randint(0, 2**31, 4).tolist())
     if random_state is not None and (isinstance(random_state, bool) or not isinstance(random_state, int | np.integer)):
-        raise TypeError(f"random_state={random_state!r} is no seed; use an int, a numpy generator or None.")
+        raise TypeError(f"random_state={random_state!r} is not a seed; use an int, a numpy generator or None.")
     if random_state is not None and random_state < 0:
         raise ValueError(f"random_state={random_state} is negative; expected a seed of 0 or more.")
     return np.random.SeedSequence(None if random_state is None else int(random_state))

@@ -45,7 +45,7 @@ def read_store(path: PathLike, mmap: bool) -> tuple[dict[str, Any], dict[str, np
     with open(path, "rb") as file:
         prefix = file.read(_PREFIX)
         if prefix[: len(MAGIC)] != MAGIC:
-            raise ValueError(f"{path} is no file of saved sequences or lattices.")
+            raise ValueError(f"{path} is not a file of saved sequences or lattices.")
         length = int.from_bytes(prefix[len(MAGIC) :], "little")
         if len(prefix) < _PREFIX or length > min(size, MAX_HEADER):
             raise ValueError(f"{path} is damaged: its header does not fit the file.")

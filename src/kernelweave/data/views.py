@@ -153,7 +153,7 @@ class ViewsKind(RowKind):
 
     def advice(self, X: Views) -> str:
         """Say how a kernel is given one view."""
-        return f"say which one a kernel looks at, such as kw.RBF().on({X.names[0]!r})"
+        return f"choose one with .on(), such as kw.RBF().on({X.names[0]!r})"
 
     def save(self, X: Views) -> dict[str, Any]:
         """Return names and blocks."""

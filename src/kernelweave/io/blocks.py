@@ -130,7 +130,7 @@ def fill(
 def _state(machine: Machine, line: int, text: str) -> int:
     state = read_state(text)
     if state is None:
-        raise machine.fault(line, f"the state {shown(text)} is not a whole number from 0")
+        raise machine.fault(line, f"the state {shown(text)} is not a non-negative integer")
     return state
 
 
@@ -153,7 +153,7 @@ def read_symbols(symbols: Symbols) -> dict[str, str]:
             raise ValueError(f"{symbols}:{line}: expected a word and its number, found {shown(' '.join(fields))}.")
         number = str(int(fields[1]))
         if number in table:
-            raise ValueError(f"{symbols}:{line}: the number {number} already stands for {shown(table[number])}.")
+            raise ValueError(f"{symbols}:{line}: the number {number} is already used for {shown(table[number])}.")
         table[number] = fields[0]
     return table
 

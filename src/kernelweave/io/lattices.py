@@ -146,7 +146,7 @@ def write_lattices(path: PathLike, X: Lattices, y: Any = None, format: str | Non
         fitting = [known.name for known in by_suffix(path) if known in written]
         if not fitting:
             suffixes = " ".join(suffix for known in written for suffix in known.suffixes)
-            raise ValueError(f"{path} does not tell a format for lattices; known suffixes are {suffixes}.")
+            raise ValueError(f"{path} has no suffix of a format for lattices; known suffixes are {suffixes}.")
         format = fitting[0]
     writer = _format(format).write
     if writer is None:
@@ -164,7 +164,7 @@ def sniff_lattices(path: PathLike) -> str:
         for format in by_suffix(path):
             if format.name in known:
                 return format.name
-    raise ValueError(f"{path} holds no lattices of a known format; known are {', '.join(known)}.")
+    raise ValueError(f"{path} holds no lattices in a known format; known are {', '.join(known)}.")
 
 
 def _format(name: str) -> Format:

@@ -102,7 +102,7 @@ def no_score(what: str, text: str) -> str:
         a_number = abs(float(text)) <= MAX_SCORE
     except ValueError:
         a_number = True
-    return f"{what} {shown(text)} is " + ("not a number" if a_number else "the logarithm of no probability")
+    return f"{what} {shown(text)} is " + ("not a number" if a_number else "not the logarithm of a probability")
 
 
 @dataclass
@@ -156,7 +156,7 @@ def _check_sizes(machine: Machine, scale: float) -> None:
     largest = MAX_SCORE / scale
     for score, line in [*zip(machine.scores, machine.lines), *machine.finals.values()]:
         if not -largest <= score <= largest:
-            raise machine.fault(line, f"the score {scale * score:g} is the logarithm of no probability")
+            raise machine.fault(line, f"the score {scale * score:g} is not the logarithm of a probability")
 
 
 def _topological(machine: Machine) -> list[State]:

@@ -35,7 +35,7 @@ def mapped_arrays(path: PathLike) -> dict[str, Array]:
         with zipfile.ZipFile(path) as archive, open(path, "rb") as file:
             return {info.filename.removesuffix(".npy"): _mapped(path, file, info) for info in archive.infolist()}
     except (zipfile.BadZipFile, EOFError):
-        raise ValueError(f"{path} cannot be mapped as npz: it is damaged or no plain archive.") from None
+        raise ValueError(f"{path} cannot be mapped as npz: it is damaged or not a plain archive.") from None
 
 
 def _mapped(path: PathLike, file: BinaryIO, info: zipfile.ZipInfo) -> Array:

@@ -32,7 +32,7 @@ def sniff(path: PathLike) -> str:
     if suffixed and b"\0" not in start:
         return suffixed[0].name
     kind = "binary data" if b"\0" in start else "text"
-    raise ValueError(f"{path} holds {kind} of no known format; known are {', '.join(FORMATS)} (name one by format=).")
+    raise ValueError(f"{path} holds {kind} of an unknown format; known are {', '.join(FORMATS)} (name one by format=).")
 
 
 def read(path: PathLike, format: str | None = None, **options: Any) -> Dataset:
@@ -86,7 +86,7 @@ def write(path: PathLike, X: Any, y: Any = None, format: str | None = None, **op
             able = [known for known in FORMATS.values() if kind.name in known.holds and known.write]
             names = " ".join(suffix for known in able for suffix in known.suffixes)
             what = "tables" if kind.tabular else kind.noun
-            raise ValueError(f"{path} does not tell a format for {what}; known suffixes are {names}.")
+            raise ValueError(f"{path} has no suffix of a format for {what}; known suffixes are {names}.")
         format = fitting[0]
     chosen = named(format)
     if chosen.write is None:

@@ -47,7 +47,7 @@ def blocks(path: PathLike) -> Iterator[bytes]:
         seen = 0
         while block := file.read(READ_AT_ONCE):
             if b"\0" in block:
-                raise ValueError(f"{path} is no text file: it holds a zero byte at {seen + block.index(0)}.")
+                raise ValueError(f"{path} is not a text file: it holds a zero byte at {seen + block.index(0)}.")
             seen += len(block)
             yield block
     if not seen:

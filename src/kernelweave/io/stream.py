@@ -92,7 +92,7 @@ def stream(
         raise ValueError(f"{path} is read as {name}, which is not read in blocks; {able} are.")
     chosen = Alphabet.named(alphabet) if isinstance(alphabet, str) else alphabet
     if overlap is not None and chosen.byte_codes is None:
-        raise ValueError(f"{path} cannot be cut into pieces: the letters of the {chosen.name} alphabet are no bytes.")
+        raise ValueError(f"{path} cannot be cut into pieces: the letters of the {chosen.name} alphabet are not bytes.")
 
     def parts(key: str | None = None) -> Iterator[Part]:
         return make_parts(path, key)

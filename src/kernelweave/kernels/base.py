@@ -227,7 +227,7 @@ class Combination(Kernel):
             raise ValueError(f"{type(self).__name__} needs at least one kernel, but got none.")
         for kernel in self.kernels:
             if not isinstance(kernel, Kernel):
-                raise TypeError(f"{type(self).__name__} is made of kernels, but got {kernel!r}.")
+                raise TypeError(f"{type(self).__name__} needs kernels, but got {kernel!r}.")
 
     def fitted(self, X: Any, sample_weight: Array | None = None) -> Kernel:
         """Return the combination of the fitted parts."""

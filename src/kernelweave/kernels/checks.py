@@ -33,7 +33,7 @@ def check_count(kernel: Kernel, name: str, value: Any) -> None:
 def check_kernel(owner: Kernel, value: Any) -> None:
     """Raise unless a part of a composed kernel is a kernel."""
     if not isinstance(value, Kernel):
-        raise TypeError(f"{type(owner).__name__} is made of kernels, but got {value!r}.")
+        raise TypeError(f"{type(owner).__name__} needs kernels, but got {value!r}.")
 
 
 def check_sequences(kernel: Kernel, X: Any) -> None:

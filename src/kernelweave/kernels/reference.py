@@ -43,7 +43,8 @@ def reference(kernels: Kernel | Iterable[Kernel], X: Any, rows: Any) -> Any:
         return _views(blocks, index, {_view_name(path) for path in given}, computed)
     if any(given):
         raise ValueError(
-            f"A precomputed Gram matrix must be all of X or one named view, but Precomputed() looks at {given[0][0]!r}."
+            "A precomputed Gram matrix must be all of X or one named view, but Precomputed() is used on "
+            f"{given[0][0]!r}."
         )
     if computed:
         raise ValueError("X is a precomputed Gram matrix for one kernel and a table for another; use named views.")

@@ -225,7 +225,7 @@ def _read_kernel(name: Any, parameters: Any, depth: int) -> Kernel:
         raise ValueError(f"{name} has {_listed(cls._names())}, but its description has {_short(parameters)}.")
     params = {key: _read(value, depth - 1) for key, value in parameters.items()}
     if not made_of_kernels(params):
-        raise ValueError(f"{name} is made of kernels, but its description has {_short(parameters)}.")
+        raise ValueError(f"{name} needs kernels, but its description has {_short(parameters)}.")
     try:
         return cls(**params)
     except TypeError:

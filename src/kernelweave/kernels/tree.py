@@ -83,7 +83,7 @@ def leaves(kernel: Kernel) -> Iterator[Leaf]:
 
 def _below(node: Kernel, factor: float, view: tuple[Any, ...], path: tuple[Kernel, ...]) -> Iterator[Leaf]:
     if not isinstance(node, Kernel):
-        raise TypeError(f"{type(path[-1]).__name__} is made of kernels, but got {node!r}.")
+        raise TypeError(f"{type(path[-1]).__name__} needs kernels, but got {node!r}.")
     children = node.children()
     if not children:
         yield Leaf(node, factor, view, path)

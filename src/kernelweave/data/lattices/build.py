@@ -100,7 +100,7 @@ def check_values(table: Table, alphabet: Alphabet, zero: bool) -> None:
         bad = (states < 0) | (states >= n_states)
         if (found := _first(table, bad)) is not None:
             n = n_states[bad.argmax()]
-            raise LatticeError(f"its {name} {states[bad.argmax()]} is no state; there are {n}.", *found)
+            raise LatticeError(f"its {name} {states[bad.argmax()]} is not a state; there are {n}.", *found)
     bad = (table.labels < EPSILON) | (table.labels > alphabet.size)
     if (found := _first(table, bad)) is not None:
         code = table.labels[bad.argmax()]

@@ -74,7 +74,7 @@ class Alphabet:
     def named(name: str) -> Alphabet:
         """Return a ready alphabet: "dna", "rna", "protein" or "bytes"."""
         if name not in READY:
-            raise ValueError(f"There is no alphabet named {name!r}; ready ones are {', '.join(READY)}.")
+            raise ValueError(f"There is no alphabet named {name!r}; built-in ones are {', '.join(READY)}.")
         return READY[name]
 
     @staticmethod

@@ -33,7 +33,7 @@ def check_letters(name: str, letters: tuple[str, ...], partners: tuple[str, ...]
 def check_unknown(unknown: str) -> None:
     """Raise unless the policy for unknown letters is a known one."""
     if unknown not in ("error", "mask"):
-        raise ValueError(f"unknown={unknown!r} is no policy; use 'error' or 'mask'.")
+        raise ValueError(f"unknown={unknown!r} is not valid; use 'error' or 'mask'.")
 
 
 def tokens_of(row: Row) -> list[str]:

@@ -63,7 +63,7 @@ class Sequences:
         if not offsets.size or offsets[0] != 0 or offsets[-1] != codes.size or (np.diff(offsets) < 0).any():
             raise ValueError(f"Offsets must rise from 0 to the number of letters, {codes.size}.")
         if (code := strange_code(codes, alphabet.size, alphabet.mask)) is not None:
-            raise ValueError(f"Code {code} stands for no letter; the {alphabet.name} alphabet has {alphabet.size}.")
+            raise ValueError(f"Code {code} is not a letter of the {alphabet.name} alphabet, which has {alphabet.size}.")
         self._set(codes, offsets, alphabet, as_ids(ids, offsets.size - 1))
 
     def _set(self, codes: Array, offsets: Array, alphabet: Alphabet, ids: Array | None) -> None:

@@ -83,7 +83,7 @@ class Writer:
         kind = find(value)
         if kind is not None:
             return self.rows(kind, value)
-        raise TypeError(f"A {type(value).__name__} cannot be kept in a model file.")
+        raise TypeError(f"A {type(value).__name__} cannot be saved in a model file.")
 
     def tensor(self, values: Array) -> str:
         """Keep an array and return its name."""
@@ -99,7 +99,7 @@ class Writer:
         if values.dtype.names is not None:
             return {"type": "records", "fields": [[name, self.array(values[name])] for name in values.dtype.names]}
         if values.dtype.kind not in "UOT":
-            raise TypeError(f"An array of {values.dtype} cannot be kept in a model file.")
+            raise TypeError(f"An array of {values.dtype} cannot be saved in a model file.")
         dtype = {"O": "object", "T": "string"}.get(values.dtype.kind, values.dtype.str)
         entries = [self.node(entry) for entry in values.ravel().tolist()]
         return {"type": "texts", "dtype": dtype, "shape": list(values.shape), "values": entries}
@@ -107,20 +107,20 @@ class Writer:
     def scalar(self, value: np.generic) -> Node:
         """Return the node of a NumPy number or text."""
         if value.dtype.name not in NUMERIC and value.dtype.kind != "U":
-            raise TypeError(f"A NumPy {value.dtype} cannot be kept in a model file.")
+            raise TypeError(f"A NumPy {value.dtype} cannot be saved in a model file.")
         return {"type": "scalar", "dtype": value.dtype.str, "value": value.item()}
 
     def number_type(self, kind: type) -> Node:
         """Return the node of a NumPy type of numbers."""
         if not issubclass(kind, np.generic):
-            raise TypeError(f"The type {kind.__name__} cannot be kept in a model file.")
+            raise TypeError(f"The type {kind.__name__} cannot be saved in a model file.")
         return {"type": "number_type", "name": np.dtype(kind).name}
 
     def estimator(self, model: BaseEstimator) -> Node:
         """Return the node of an estimator: its parameters and what it learned."""
         name = type(model).__name__
         if estimators().get(name) is not type(model):
-            raise TypeError(f"A {name} cannot be kept in a model file; known are {', '.join(estimators())}.")
+            raise TypeError(f"A {name} cannot be saved in a model file; known are {', '.join(estimators())}.")
         learned = {key: value for key, value in vars(model).items() if is_learned(key)}
         expansion = learned.pop("expansion_", None)
         node = {"type": "estimator", "name": name, "parameters": self._params(model), "fitted": self._each(learned)}
@@ -143,7 +143,7 @@ class Writer:
         """Return the node of a kernel, also of one that holds data."""
         name = type(kernel).__name__
         if _kernel_class(name) is not type(kernel):
-            raise TypeError(f"{name} is not a kernel of this library and cannot be kept in a model file.")
+            raise TypeError(f"{name} is not a kernel of this library and cannot be saved in a model file.")
         return {"type": "kernel", "name": name, "parameters": self._each(kernel.get_params(deep=False))}
 
     def windows(self, windows: Windows) -> Node:
@@ -210,7 +210,7 @@ class Reader:
         """Return an array of texts or of mixed labels."""
         dtype: Any = {"object": object, "string": IDS}.get(node["dtype"], node["dtype"])
         if isinstance(dtype, str) and np.dtype(dtype).kind != "U":
-            raise ValueError(f"{dtype} is no type of text.")
+            raise ValueError(f"{dtype} is not a type of text.")
         out = np.empty(len(node["values"]), dtype)
         out[:] = [self.value(entry) for entry in node["values"]]
         return out.reshape(node["shape"])
@@ -227,13 +227,13 @@ class Reader:
         """Return a NumPy number or text."""
         dtype = np.dtype(node["dtype"])
         if dtype.name not in NUMERIC and dtype.kind != "U":
-            raise ValueError(f"{dtype} is no type of number.")
+            raise ValueError(f"{dtype} is not a type of number.")
         return dtype.type(node["value"])
 
     def number_type(self, node: Node) -> type:
         """Return a NumPy type of numbers."""
         if node["name"] not in NUMERIC:
-            raise ValueError(f"{node['name']} is no type of number.")
+            raise ValueError(f"{node['name']} is not a type of number.")
         return np.dtype(node["name"]).type
 
     def estimator(self, node: Node) -> BaseEstimator:
@@ -242,7 +242,7 @@ class Reader:
         model = cls(**self._each(node["parameters"]))
         for key, value in _present(self._each(node["fitted"])).items():
             if not is_learned(key):
-                raise ValueError(f"{key} is nothing an estimator learns.")
+                raise ValueError(f"{key} is not a fitted attribute.")
             setattr(model, key, value)
         if cls not in OTHERS and node["fitted"]:
             model.expansion_ = model._expand()

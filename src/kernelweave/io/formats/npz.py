@@ -89,7 +89,7 @@ def sniff(start: bytes) -> bool:
 
 def _load(path: PathLike) -> dict[str, Any]:
     if not sniff(head(path)):
-        raise ValueError(f"{path} cannot be read as npz: it is damaged or no archive.")
+        raise ValueError(f"{path} cannot be read as npz: it is damaged or not an archive.")
     with open_binary(path) as file:
         try:
             with np.load(file, allow_pickle=False) as archive:
@@ -99,7 +99,7 @@ def _load(path: PathLike) -> dict[str, Any]:
             reason = "it holds Python objects, which are never loaded" if pickled else "it is damaged or no archive"
             raise ValueError(f"{path} cannot be read as npz: {reason}.") from None
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError):
-            raise ValueError(f"{path} cannot be read as npz: it is damaged or no archive.") from None
+            raise ValueError(f"{path} cannot be read as npz: it is damaged or not an archive.") from None
 
 
 def _pop(arrays: dict[str, Any], names: tuple[str, ...]) -> Any:

@@ -122,7 +122,7 @@ def write(path: PathLike, X: Lattices, y: Any = None, ids: Any = None) -> None:
             raise ValueError(f"The id {name!r} of row {row} cannot be a key of OpenFst text: it must be one word.")
     words = spelling(X, EPSILONS)
     if NOTHING in words and all(read_state(word) is not None for word in words[:-1]):
-        raise ValueError(f"The word {NOTHING!r} among words that are numbers would be read back as nothing.")
+        raise ValueError(f"The word {NOTHING!r} among words that are numbers would be read back as epsilon.")
     with open_aside(path) as file:
         for row, name in enumerate(names):
             file.write("\n".join([name, *_lines(X, row, words), "", ""]).encode())
@@ -134,7 +134,7 @@ def spelling(X: Lattices, epsilons: tuple[str, ...]) -> list[str]:
         raise ValueError("Masked words cannot be written: they are not in the alphabet.")
     for word in X.alphabet.letters:
         if word in epsilons:
-            raise ValueError(f"The word {word!r} cannot be written: it stands for nothing in this format.")
+            raise ValueError(f"The word {word!r} cannot be written: this format reads it as epsilon.")
     return [*X.alphabet.letters, epsilons[0]]
 
 

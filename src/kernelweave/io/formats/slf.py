@@ -93,7 +93,7 @@ class _Lattice:
                 raise self.told.fault(line, f"expected fields name=value, found {text[at : at + 20]!r}")
             name = SHORT.get(found[1], found[1])
             if name in fields:
-                raise self.told.fault(line, f"the field {shown(found[1])} stands twice")
+                raise self.told.fault(line, f"the field {shown(found[1])} occurs twice")
             fields[name] = self._value(line, found[2])
             at = found.end()
         return fields
@@ -115,11 +115,9 @@ class _Lattice:
         if kind == "I":
             node = self._whole(line, fields, "I")
             if node in self.nodes:
-                raise self.told.fault(line, f"node {node} is told twice")
+                raise self.told.fault(line, f"node {node} is defined twice")
             if "L" in fields:
-                raise self.told.fault(
-                    line, "the node stands for a sub-lattice; lattices within lattices cannot be read"
-                )
+                raise self.told.fault(line, "the node is a sub-lattice; nested lattices cannot be read")
             self.nodes[node] = fields
         elif kind == "J":
             self.links.append((line, fields))
@@ -165,7 +163,7 @@ class _Lattice:
             source, target = self._whole(line, fields, "S"), self._whole(line, fields, "E")
             for node in (source, target):
                 if node not in self.nodes:
-                    raise machine.fault(line, f"the link names node {node}, which no I= line tells")
+                    raise machine.fault(line, f"the link names node {node}, which no I= line defines")
             entered.add(target)
             left.add(source)
             word = fields.get("W") or self.nodes[target].get("W") or NULL
@@ -180,7 +178,7 @@ class _Lattice:
         """Return ln p of a link."""
         base = self._setting("base", math.e)
         if base < 0 or base == 1:
-            raise self.told.fault(self._line("base"), f"base={base:g} is the base of no logarithm")
+            raise self.told.fault(self._line("base"), f"base={base:g} cannot be the base of a logarithm")
         unit = math.log(base) if base else 1.0
         total = 0.0 if word == NULL else unit * self._setting("wdpenalty", 0.0)
         for scale, name in zip(SCALES, "alr"):
@@ -198,7 +196,7 @@ class _Lattice:
         if name in self.header:
             node = self._promise(name)
             if node not in self.nodes:
-                raise self.told.fault(self._line(name), f"{name}={node} is no node")
+                raise self.told.fault(self._line(name), f"{name}={node} is not a node")
             return node
         if len(nodes) == 1:
             return nodes.pop()

@@ -76,7 +76,7 @@ def landmark_rows(kernel: Kernel, X: Any, prepared: Any, rows: Array) -> tuple[A
     inner = kernel.block(some, kernel.prepare(kept))
     itself = kernel.diagonal(some)
     if not np.allclose(np.diag(inner), itself, rtol=UNLIKE_ITSELF, atol=UNLIKE_ITSELF * abs(itself).max()):
-        raise TypeError(f"{kernel!r} tells a row from its copy, so new rows cannot be compared with landmarks.")
+        raise TypeError(f"{kernel!r} treats equal rows as different, so new rows cannot be compared with landmarks.")
     return kept, inner
 
 

@@ -81,8 +81,8 @@ class Precomputed(Kernel):
         """Return the similarity of each training row with itself."""
         if A.values is None or A.index is None:
             raise ValueError(
-                "A precomputed Gram matrix says how rows resemble themselves only if it is square and symmetric; "
-                "the diagonal of other rows is not known."
+                "A precomputed Gram matrix has a diagonal only where it is square and symmetric; the diagonal of other "
+                "rows is not known."
             )
         return A.values[np.arange(len(A)), A.index].astype(np.float64)
 

@@ -68,7 +68,7 @@ class GappyNGram(Grams):
         if self.max_gap is None:
             return
         if not isinstance(self.max_gap, Integral) or isinstance(self.max_gap, bool) or self.max_gap < 0:
-            raise ValueError(f"max_gap={self.max_gap!r} of GappyNGram must be a whole number from 0 on, or None.")
+            raise ValueError(f"max_gap={self.max_gap!r} of GappyNGram must be a non-negative integer or None.")
 
     def prepare(self, X: Any) -> Counts:
         """Return the n-grams of each row with the values of their features."""
