@@ -79,7 +79,7 @@ class Bench:
         names = 0 if shared.codes is None else shared.codes.nbytes
         return {
             "count_cpu": self.count_cpu, "bind_cpu": self.bind_cpu, "features_per_row": len(counts.values) / shared.n,
-            "shared_per_row": len(shared.columns) / shared.n, "distinct": len(counts.index.codes),
+            "shared_per_row": shared.block.entries / shared.n, "distinct": len(counts.index.codes),
             "shared": shared.width, "features_mb": shared.nbytes / 1e6, "names_mb": names / 1e6,
         }  # fmt: skip
 
@@ -94,7 +94,7 @@ class Bench:
         counts = self.counts
         index = counts.index
         shape = len(counts), len(index.codes)
-        return sparse.csr_matrix((counts.values, index.place.astype(np.int32), counts.bounds), shape), index.codes
+        return sparse.csr_matrix((counts.values, index.place.astype(np.int32), counts.starts), shape), index.codes
 
     def descend(self, order: str) -> tuple[Cell, Result]:
         """Train by coordinate descent."""
@@ -141,7 +141,7 @@ class Bench:
     def sizes(self, alpha: Array) -> Row:
         """Return the number of transitions of W' = sum_i alpha_i Phi_i as a trie and as a minimal automaton."""
         table, codes = self.table()
-        strings, weights = self.given.spelled(codes, self.X.alphabet), table.T @ alpha
+        strings, weights = self.given.letters(codes, self.X.alphabet), table.T @ alpha
         kept = weights != 0.0
         used = trie(strings[kept], weights[kept])
         small = timed(lambda: minimize(used))

@@ -78,7 +78,7 @@ def measure(which: str, name: str, chosen: Stories, setting: Setting) -> tuple[R
     }  # fmt: skip
     row: Row = {"set": which, "kernel": name, "n": len(chosen.y)} | bench.features()
     row["pass_ms"] = bench.pass_cpu() * 1e3
-    row["ns_per_feature"] = row["pass_ms"] * 1e6 / len(bench.operator.shared.columns)
+    row["ns_per_feature"] = row["pass_ms"] * 1e6 / bench.operator.shared.block.entries
     for method in METHODS:
         row |= named(method, cells[method])
     row |= {f"{method}_ratio": ratio(cells[method], permuted) for method in METHODS[:-1]}

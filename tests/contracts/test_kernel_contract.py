@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from kernelweave._numba.csr import CSR
 from kernelweave.automata import gappy_ngram_counter, ngram_counter
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.data.views import Views
 from kernelweave.kernels import (
     RBF,
     Cosine,
+    Features,
     Fourier,
     GappedKmer,
     GappyNGram,
@@ -149,6 +151,74 @@ def test_leaves_add_up(kernel, name):
     if all(leaf.additive and not leaf.normalized and not leaf.centred for leaf in leaves):
         total = sum(leaf.factor * leaf.kernel.gram(leaf.select(X)) for leaf in leaves)
         np.testing.assert_allclose(kernel.gram(X), total, atol=TOLERANCE)
+
+
+ABLE = [i for i, (kernel, _) in enumerate(READY) if isinstance(kernel, Features)]
+each_able_case = pytest.mark.parametrize(("kernel", "name"), [READY[i] for i in ABLE], ids=[IDS[i] for i in ABLE])
+
+
+def test_who_has_features():
+    able = {type(READY[i][0]).__name__ for i in ABLE}
+    strings = {"Spectrum", "Mismatch", "GappedKmer", "WeightedDegree", "NGram", "GappyNGram", "Rational"}
+    assert able == strings | {"Linear", "Polynomial", "Landmarks", "Waves", "On", "Scaled", "Cosine"}
+
+
+def written_out(rows):
+    """Return rows of features as a table of the features they have, and the codes of these."""
+    if not isinstance(rows, CSR):
+        return rows, np.arange(rows.shape[1])[:, None]
+    codes, places = np.unique(rows.codes, axis=0, return_inverse=True)
+    table = np.zeros((len(rows), len(codes)))
+    np.add.at(table, (np.repeat(np.arange(len(rows)), np.diff(rows.starts)), places.ravel()), rows.values)
+    return table, codes
+
+
+@each_able_case
+def test_features_multiply_to_the_kernel(kernel, name):
+    X, _ = INPUTS[name]
+    for dtype, tolerance in ((np.float64, TOLERANCE), (np.float32, ROUNDING_32)):
+        found = kernel.rows(X, dtype)
+        table, _ = written_out(found)
+        assert (found.values if isinstance(found, CSR) else found).dtype == dtype
+        K, exact = kernel.gram(X), table.astype(np.float64)
+        scale = np.sqrt(np.outer(K.diagonal(), K.diagonal())) + 1.0
+        np.testing.assert_allclose((exact @ exact.T) / scale, K / scale, atol=tolerance)
+    np.testing.assert_array_equal(written_out(kernel.counts(X))[0], written_out(kernel.rows(X))[0])
+
+
+@each_able_case
+def test_codes_rise_in_each_row_and_lie_below_the_width(kernel, name):
+    X, _ = INPUTS[name]
+    found, width = kernel.rows(X), kernel.n_features(X)
+    assert kernel.features(X).shape == (N, width)
+    if not isinstance(found, CSR):
+        assert kernel.kind == "columns"
+        return
+    assert found.codes.min() >= 0
+    assert found.codes.max() < width
+    for row in range(N):
+        assert (np.diff(found.codes[found.starts[row] : found.starts[row + 1], 0]) > 0).all()
+
+
+@each_able_case
+def test_rows_have_the_features_of_their_part(kernel, name):
+    X, _ = INPUTS[name]
+    whole, part = kernel.counts(X), kernel.counts(X[3:9])
+    np.testing.assert_array_equal(part.codes, whole[3:9].codes)
+    np.testing.assert_allclose(part.values, whole[3:9].values, rtol=TOLERANCE)
+    np.testing.assert_array_equal(part.starts, whole[3:9].starts)
+
+
+@each_able_case
+def test_every_feature_is_spelled(kernel, name):
+    X, _ = INPUTS[name]
+    _, codes = written_out(kernel.rows(X))
+    names = kernel.spell(codes, kernel.alphabets(X))
+    assert len(set(names)) == len(codes)
+    assert kernel.names(codes[:, 0], kernel.alphabets(X)) == names
+    if kernel.kind == "strings":
+        lengths = (kernel.letters(codes, kernel.alphabets(X)) >= 0).sum(axis=1)
+        assert lengths.tolist() == [len(name) for name in names]
 
 
 def has_identity(kernel):

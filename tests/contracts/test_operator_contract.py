@@ -6,7 +6,7 @@ import pytest
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.engines import Serial, Threads
 from kernelweave.kernels import RBF, Polynomial, Precomputed, Spectrum, WeightedDegree
-from kernelweave.kernels.abilities import FeatureMap, Positional
+from kernelweave.kernels.abilities import Features, Positional
 from kernelweave.operators import (
     CachedColumns,
     CrossKernel,
@@ -48,7 +48,7 @@ STORES = {
     "k-mers in tries": lambda k, X, engine: bind(k, X, engine, form="explicit").through("trie"),
     "features": lambda k, X, engine: FeatureOperator(k, X, engine),
 }
-NEEDS = {"k-mers": Positional, "k-mers in tries": Positional, "features": FeatureMap}
+NEEDS = {"k-mers": Positional, "k-mers in tries": Positional, "features": Features}
 """What a store asks of the kernel."""
 CASES = [(s, name) for s in STORES for name in KERNELS if isinstance(KERNELS[name][0], NEEDS.get(s, object))]
 ROWS = np.array([0, 52, 7, 7, 31, 8, 9, 10, 11, 12, 13, 14, 15, 50, 3, 2])

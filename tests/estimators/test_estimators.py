@@ -360,3 +360,16 @@ def test_each_wrong_input_has_its_sentence():
         kw.KernelNovelty(KERNEL, nu=1.5).fit(X)
     with pytest.raises(TypeError, match="trained on a table of numbers, but got Sequences"):
         model.fit(X, Y).predict(SITES)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_coordinate_descent_on_the_columns_of_a_table(form):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(120, 6))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=120) > 0, 1, -1)
+    options = {"C": 0.5, "fit_intercept": "regularized", "tol": 1e-8}
+    one = kw.KernelClassifier(kw.Linear(), solver="dual_coordinate", **options).fit(form(X), y)
+    other = kw.KernelClassifier(kw.Linear(), solver="smo", **options).fit(form(X), y)
+    assert one.duality_gap_ <= 1e-8
+    assert one.objective_ == pytest.approx(other.objective_, rel=1e-6)
+    np.testing.assert_allclose(one.decision_function(form(X)), other.decision_function(form(X)), atol=1e-3)

@@ -72,6 +72,20 @@ def test_a_centred_kernel_takes_the_mean_of_the_training_rows_off(many):
             assert word not in found or abs(found[word].weight) < 1e-9
 
 
+@pytest.mark.parametrize("kernel", [kw.Mismatch(3, 1), kw.GappedKmer(4, 2)], ids=repr)
+def test_inexact_kmers_are_listed(kernel):
+    X, y = kw.datasets.make_splice(60, random_state=0)
+    model = kw.KernelClassifier(kernel).fit(X, y)
+    table, names = kernel.features(model.reference_).toarray(), kernel.names(np.arange(kernel.n_features(X)))
+    w = table.T @ model.dual_coef_[0]
+    for gram in top_ngrams(model, 5, kernel.window()[0]):
+        column = names.index(gram.ngram)
+        having = np.flatnonzero(table[:, column])
+        assert gram.rows == len(having)
+        assert gram.weight == pytest.approx(w[column] * table[having, column].mean(), rel=1e-9)
+    assert top_ngrams(model, 5, 99) == []
+
+
 def test_lattices_of_one_path_are_texts():
     one = kw.KernelClassifier(kw.NGram(2, cumulative=True), normalize="cosine").fit(WORDS, LABELS)
     two = kw.KernelClassifier(kw.NGram(2, cumulative=True), normalize="cosine")

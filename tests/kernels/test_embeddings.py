@@ -14,11 +14,11 @@ from scipy import sparse
 
 import kernelweave as kw
 from kernelweave.engines.local import Serial
-from kernelweave.kernels import Cosine, Embedding, On, parts
-from kernelweave.kernels.abilities import Counted, FeatureMap, Positional
+from kernelweave.kernels import Cosine, Features, On, parts
+from kernelweave.kernels.abilities import Positional, has_codes
 from kernelweave.kernels.approximate import cholesky
 from kernelweave.kernels.approximate.fourier import _waves
-from kernelweave.kernels.vector.monomials import width
+from kernelweave.kernels.vector.monomials import n_monomials
 from kernelweave.operators.planner.family import bind_family
 from oracles.cholesky import pivoted
 
@@ -44,7 +44,7 @@ LEARNED = [kw.IncompleteCholesky(kw.RBF(0.2)), kw.Nystrom(kw.Laplacian(0.2), 7),
 
 
 def inner(kernel, X, dtype=np.float64):
-    found = kernel.embedding(X, dtype)
+    found = kernel.features(X, dtype)
     dense = found.toarray() if sparse.issparse(found) else found
     assert dense.dtype == dtype
     return dense @ dense.T
@@ -65,25 +65,25 @@ def test_inner_products_are_the_kernel(kernel, form, few_rows):
 
 
 def test_linear_features_are_the_table_itself():
-    assert kw.Linear().embedding(X) is X
+    assert kw.Linear().features(X) is X
     small = X.astype(np.float32)
-    assert kw.Linear().embedding(small, np.float32) is small
-    assert sparse.issparse(kw.Linear().embedding(sparse.csr_array(X)))
+    assert kw.Linear().features(small, np.float32) is small
+    assert sparse.issparse(kw.Linear().features(sparse.csr_array(X)))
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 4), st.integers(1, 5), st.sampled_from([0.0, 0.4, 3.0]), st.sampled_from([0.3, None, 2.0]))
 def test_polynomials_are_written_out(columns, degree, coef0, gamma):
     kernel, table = kw.Polynomial(degree, gamma, coef0), RNG.normal(size=(5, columns))
-    assert kernel.embedding(table).shape == (5, width(columns, degree, coef0 > 0))
+    assert kernel.features(table).shape == (5, n_monomials(columns, degree, coef0 > 0))
     np.testing.assert_allclose(inner(kernel, table), kernel.gram(table), rtol=1e-10, atol=1e-10)
 
 
 def test_polynomials_too_wide_or_indefinite_are_told():
     with pytest.raises(ValueError, match="has 5151 monomials of 100 columns, more than the 5000"):
-        kw.Polynomial(2).embedding(np.ones((2, 100)))
+        kw.Polynomial(2).features(np.ones((2, 100)))
     with pytest.raises(ValueError, match="negative weight"):
-        kw.Polynomial(2, coef0=-1.0).embedding(X)
+        kw.Polynomial(2, coef0=-1.0).features(X)
 
 
 def test_who_has_the_ability():
@@ -96,11 +96,11 @@ def test_who_has_the_ability():
         kw.Linear() + kw.RBF(),
         kw.Identity(),
     ]
-    assert all(isinstance(kernel, Embedding) for kernel in able)
-    assert not any(isinstance(kernel, Embedding) for kernel in others)
-    assert not any(isinstance(kernel, FeatureMap | Counted | Positional) for kernel in able)
+    assert all(isinstance(kernel, Features) and kernel.kind == "columns" for kernel in able)
+    assert not any(isinstance(kernel, Features) and kernel.kind == "columns" for kernel in others)
+    assert not any(has_codes(kernel) or isinstance(kernel, Positional) for kernel in able)
     with pytest.raises(TypeError, match="has no explicit features"):
-        (kw.Linear() + kw.RBF()).embedding(X)
+        (kw.Linear() + kw.RBF()).features(X)
 
 
 def test_solvers_bind_the_kernels_as_before():
@@ -110,7 +110,7 @@ def test_solvers_bind_the_kernels_as_before():
 
 @pytest.mark.parametrize("kernel", LEARNED, ids=repr)
 def test_what_is_not_learned_yet_is_told(kernel):
-    for call in (kernel.gram, kernel.embedding, kernel.diag):
+    for call in (kernel.gram, kernel.features, kernel.diag):
         with pytest.raises(ValueError, match=r"learns its features from training data: call fitted\(X\)"):
             call(X)
     with pytest.raises(ValueError, match="none of positive weight"):
@@ -132,16 +132,16 @@ def test_of_a_kernel_on_some_columns_only_those_are_held(kernel):
     inside = type(kernel)(**{**kernel.get_params(deep=False), "kernel": kernel.kernel.on([0, 2])})
     made = inside.fitted(X)
     assert made.columns == [0, 2]
-    np.testing.assert_array_equal(made.embedding(X), kernel.fitted(X[:, [0, 2]]).embedding(X[:, [0, 2]]))
+    np.testing.assert_array_equal(made.features(X), kernel.fitted(X[:, [0, 2]]).features(X[:, [0, 2]]))
 
 
 @pytest.mark.parametrize("kernel", LEARNED, ids=repr)
 def test_features_of_a_row_are_its_own(kernel):
     made = kernel.fitted(X)
-    np.testing.assert_allclose(made.embedding(X)[5:9], made.embedding(X[5:9]), rtol=1e-9, atol=1e-12)
-    assert made.embedding(X[:0]).shape == (0, made.rank_)
+    np.testing.assert_allclose(made.features(X)[5:9], made.features(X[5:9]), rtol=1e-9, atol=1e-12)
+    assert made.features(X[:0]).shape == (0, made.rank_)
     with pytest.raises(ValueError, match="one side has 3 columns, the other 4"):
-        made.embedding(X[:, :3])
+        made.features(X[:, :3])
 
 
 # Incomplete Cholesky ------------------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ def test_a_kernel_that_is_zero_has_one_feature_of_zeros():
     for kernel in (kw.IncompleteCholesky(kw.Linear()), kw.Nystrom(kw.Linear(), 3)):
         made = kernel.fitted(np.zeros((5, 2)))
         assert (made.rank_, made.approximation_error_) == (1, 0.0)
-        assert not made.embedding(X[:, :2]).any()
+        assert not made.features(X[:, :2]).any()
 
 
 def test_any_kernel_has_landmarks():
@@ -221,7 +221,7 @@ def test_any_kernel_has_landmarks():
     made = kw.IncompleteCholesky(kw.Precomputed()).fitted(gram)
     assert made.rank_ == 4
     np.testing.assert_allclose(made.gram(gram), gram, atol=1e-8)
-    np.testing.assert_allclose(made.embedding(rows @ X.T) @ made.embedding(gram).T, rows @ X.T, atol=1e-8)
+    np.testing.assert_allclose(made.features(rows @ X.T) @ made.features(gram).T, rows @ X.T, atol=1e-8)
     made = kw.IncompleteCholesky(kw.Spectrum(1) + kw.WeightedDegree(1)).fitted(DNA)
     assert made.rank_ <= 4 + 48
     np.testing.assert_allclose(made.gram(DNA), (kw.Spectrum(1) + kw.WeightedDegree(1)).gram(DNA), atol=2e-2)
@@ -270,7 +270,7 @@ def test_nystrom_error_is_exact_and_all_rows_leave_none():
 
 @pytest.mark.parametrize("kind", [kw.Nystrom, kw.Fourier])
 def test_the_seed_decides(kind):
-    first, again, other = (kind(kw.RBF(0.5), 8, random_state=seed).fitted(X).embedding(X) for seed in (1, 1, 2))
+    first, again, other = (kind(kw.RBF(0.5), 8, random_state=seed).fitted(X).features(X) for seed in (1, 1, 2))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
 
@@ -302,7 +302,7 @@ def test_waves_are_cosines_and_sines(dtype, accuracy):
 def test_sparse_tables_have_the_same_waves():
     table = np.where(X > 0, X, 0.0)
     made, dense = (kw.Fourier(kw.RBF("scale"), 20).fitted(rows) for rows in (sparse.csr_array(table), table))
-    np.testing.assert_allclose(made.embedding(sparse.csr_array(table)), made.embedding(table), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(made.features(sparse.csr_array(table)), made.features(table), rtol=1e-12, atol=1e-14)
     assert made.approximation_error_ == pytest.approx(dense.approximation_error_)
 
 
@@ -313,9 +313,9 @@ def test_sparse_tables_have_the_same_waves():
 def test_beside_the_result_there_is_little(kernel):
     table = np.random.default_rng(0).normal(size=(100_000, 4)).astype(np.float32)
     made = kernel.fitted(X)
-    made.embedding(table[:3000], np.float32)
+    made.features(table[:3000], np.float32)
     tracemalloc.start()
-    size = made.embedding(table, np.float32).nbytes
+    size = made.features(table, np.float32).nbytes
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < size + 5e6

@@ -64,7 +64,7 @@ def test_ways_of_counting_agree(kernel, rows):
     for other in others:
         assert np.array_equal(other.codes, found.codes)
         assert other.codes.dtype == found.codes.dtype
-        assert np.array_equal(other.bounds, found.bounds)
+        assert np.array_equal(other.starts, found.starts)
         np.testing.assert_allclose(other.values, found.values, rtol=TOLERANCE)
 
 

@@ -10,7 +10,7 @@ from kernelweave.kernels import (
     RBF,
     Cosine,
     Elementwise,
-    FeatureMap,
+    Features,
     Laplacian,
     Linear,
     On,
@@ -59,7 +59,7 @@ def test_a_wrapper_is_elementwise_only_while_its_inside_is():
     assert not isinstance((RBF() + Linear()).on(0), Elementwise)
     assert not isinstance(Scaled(Spectrum(3), 2.0), Elementwise)
     assert not isinstance(Cosine(RBF()), Elementwise)
-    assert not isinstance(RBF(), FeatureMap)
+    assert not isinstance(RBF(), Features)
     kernel = RBF().on(0)
     assert not isinstance(kernel.set_params(kernel=Spectrum(3)), Elementwise)
 

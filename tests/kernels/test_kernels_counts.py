@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences
-from kernelweave.kernels import FeatureMap, GappedKmer, Mismatch, Spectrum, parse
+from kernelweave.kernels import Features, GappedKmer, Mismatch, Spectrum, parse
 from kernelweave.kernels.strings import counting, counts, hamming, near
 from oracles.kernels import gram
 from oracles.strings import features
@@ -59,7 +59,7 @@ def inner(table, other):
 @slow_start
 @given(KERNELS, ROWS)
 def test_features_are_those_of_the_strings(kernel, rows):
-    assert isinstance(kernel, FeatureMap)
+    assert isinstance(kernel, Features)
     for found, row in zip(decoded(kernel, dna(rows)), rows, strict=True):
         assert found == pytest.approx(features(kernel, row), abs=TOLERANCE)
 

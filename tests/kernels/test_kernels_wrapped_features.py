@@ -5,7 +5,20 @@ import pytest
 
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.data.views import Views
-from kernelweave.kernels import RBF, Cosine, FeatureMap, GappedKmer, Mismatch, On, Scaled, Spectrum, Sum, WeightedDegree
+from kernelweave.kernels import (
+    RBF,
+    Cosine,
+    Features,
+    GappedKmer,
+    Linear,
+    Mismatch,
+    NGram,
+    On,
+    Scaled,
+    Spectrum,
+    Sum,
+    WeightedDegree,
+)
 from kernelweave.kernels.abilities import Positional
 
 TOLERANCE = 1e-12
@@ -25,7 +38,7 @@ CASES = [
 
 @pytest.mark.parametrize(("kernel", "X"), CASES, ids=lambda value: repr(value))
 def test_wrapped_features_multiply_to_the_gram_matrix(kernel, X):
-    assert isinstance(kernel, FeatureMap)
+    assert isinstance(kernel, Features)
     table = kernel.features(X)
     known, places = np.unique(table.indices, return_inverse=True)
     dense = np.zeros((table.shape[0], len(known)))
@@ -54,12 +67,43 @@ def test_a_sum_needs_features_of_every_part():
     with pytest.raises(TypeError, match=r"RBF\(\) has no explicit features"):
         Sum([On(Spectrum(2), "dna"), RBF()]).features(VIEWS)
     for kernel in (Scaled(RBF(), 2.0), On(RBF(), 0), Cosine(RBF())):
-        assert not isinstance(kernel, FeatureMap)
+        assert not isinstance(kernel, Features)
 
 
-def test_columns_of_a_sum_fit_63_bits():
-    with pytest.raises(ValueError, match="do not fit column numbers of 63 bits"):
-        Sum([Spectrum(31)] * 3).features(DNA)
+LONG = Sequences.from_strings(["ACGGT" * 10, "GACGG" * 10, "ACG", "", "ACGGT" * 9 + "N"], unknown="mask")
+WIDE = [
+    Sum([Spectrum(31)] * 3),
+    Sum([NGram(40), Spectrum(2), NGram(70, cumulative=True)]),
+    Sum([Spectrum(2), Scaled(Sum([NGram(40), Cosine(Spectrum(1))]), 2.0)]),
+]
+
+
+@pytest.mark.parametrize("kernel", WIDE, ids=repr)
+def test_a_sum_takes_several_words_where_63_bits_cannot_tell_its_features_apart(kernel):
+    with pytest.raises(ValueError, match="more than column numbers of 63 bits can tell apart"):
+        kernel.features(LONG)
+    found = kernel.rows(LONG)
+    assert found.codes.shape[1] > 1
+    known, places = np.unique(found.codes, axis=0, return_inverse=True)
+    dense = np.zeros((len(LONG), len(known)))
+    dense[np.repeat(np.arange(len(LONG)), np.diff(found.starts)), places.ravel()] = found.values
+    np.testing.assert_allclose(dense @ dense.T, kernel.gram(LONG), rtol=TOLERANCE)
+    for first, last in zip(found.starts[:-1], found.starts[1:]):
+        lines = [tuple(line) for line in found.codes[first:last].tolist()]
+        assert lines == sorted(set(lines))
+    names = kernel.spell(known, kernel.alphabets(LONG))
+    assert len({str(name) for name in names}) == len(known)
+    letters = [name[1][1] if isinstance(name[1], tuple) else name[1] for name in names]
+    assert all(any(text in row for row in LONG.to_strings()) for text in letters)
+
+
+def test_a_sum_of_a_table_and_strings_has_the_features_of_both():
+    views = Views({"dna": DNA, "x": np.arange(10.0).reshape(5, 2)})
+    kernel = Sum([On(Linear(), "x"), On(Spectrum(2), "dna")])
+    assert isinstance(kernel, Features)
+    table = kernel.features(views).toarray()
+    np.testing.assert_allclose(table @ table.T, kernel.gram(views), atol=TOLERANCE)
+    assert kernel.names([0, 2, 3], kernel.alphabets(views)) == [(0, 0), (0, 1), (1, "AC")]
 
 
 def test_positions_are_passed_on():

@@ -68,8 +68,8 @@ STRING_KERNELS = [
 def by_letters(kernel, X):
     """Return letters -> value of each row."""
     found = kernel.counts(X)
-    strings = [tuple(code for code in row if code >= 0) for row in kernel.spelled(found.codes, X.alphabet).tolist()]
-    return [dict(zip(strings[a:b], found.values[a:b].tolist())) for a, b in pairwise(found.bounds.tolist())]
+    strings = [tuple(code for code in row if code >= 0) for row in kernel.letters(found.codes, X.alphabet).tolist()]
+    return [dict(zip(strings[a:b], found.values[a:b].tolist())) for a, b in pairwise(found.starts.tolist())]
 
 
 @some
@@ -161,7 +161,7 @@ def test_codes_of_several_words_are_sorted_on_lattices():
     assert found.codes.shape[1] == 2
     rows = list(map(tuple, found.codes.tolist()))
     assert rows == sorted(set(rows))
-    assert found.bounds.tolist() == [0, len(rows), len(rows)]
+    assert found.starts.tolist() == [0, len(rows), len(rows)]
     assert by_letters(kernel, X)[0] == pytest.approx(expected_features(kernel, X, 0), rel=TOLERANCE)
     one_best = X.one_best()
     assert set(by_letters(kernel, one_best)[0]) <= set(by_letters(kernel, X)[0])

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from kernelweave.data.lattices.rows import Lattices
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences
-from kernelweave.kernels import FeatureMap, GappyNGram, Mismatch, NGram, Spectrum
-from kernelweave.kernels.abilities import Counted
+from kernelweave.kernels import Features, GappyNGram, Mismatch, NGram, Spectrum
 from kernelweave.kernels.strings.numbering import Numbering
 from oracles.rational import inner, string_features
 
@@ -29,12 +28,12 @@ def decoded(kernel, X):
     """Return name -> value of each row."""
     found = kernel.counts(X)
     names = kernel.names(found.codes, X.alphabet)
-    return [dict(zip(names[a:b], found.values[a:b].tolist())) for a, b in pairwise(found.bounds.tolist())]
+    return [dict(zip(names[a:b], found.values[a:b].tolist())) for a, b in pairwise(found.starts.tolist())]
 
 
 def rising(counts):
     """Return whether the codes of each row are sorted and come once."""
-    rows = [list(map(tuple, counts.codes[a:b].tolist())) for a, b in pairwise(counts.bounds.tolist())]
+    rows = [list(map(tuple, counts.codes[a:b].tolist())) for a, b in pairwise(counts.starts.tolist())]
     return all(row == sorted(set(row)) for row in rows)
 
 
@@ -43,8 +42,8 @@ def rising(counts):
 def test_features_and_gram_are_those_of_the_words(kernel, rows):
     X = Sequences.from_tokens(rows, WORDS, unknown="mask")
     expected = [string_features(kernel, row, lambda word: word == "unknown") for row in rows]
-    assert isinstance(kernel, FeatureMap)
-    assert isinstance(kernel, Counted)
+    assert isinstance(kernel, Features)
+    assert kernel.kind == "strings"
     for found, wanted in zip(decoded(kernel, X), expected, strict=True):
         assert found == pytest.approx({" ".join(gram): value for gram, value in wanted.items()}, abs=TOLERANCE)
     values = [[inner(x, y) for y in expected] for x in expected]
@@ -100,7 +99,7 @@ def test_ngrams_of_several_words_stay_exact(kernel):
     rows = decoded(kernel, X)
     expected = [[sum(v * y.get(name, 0) for name, v in x.items()) for y in rows] for x in rows]
     np.testing.assert_allclose(kernel.gram(X), expected, rtol=TOLERANCE)
-    letters = kernel.spelled(found.codes, X.alphabet)
+    letters = kernel.letters(found.codes, X.alphabet)
     assert letters.shape == (len(found.values), kernel.longest)
     names = kernel.names(found.codes, X.alphabet)
     assert ["".join("ACGT"[code] for code in row if code >= 0) for row in letters.tolist()] == names
@@ -156,5 +155,5 @@ def test_bad_input_is_refused():
 def test_mismatches_are_spelled():
     X = Sequences.from_strings(["ACG"])
     found = Mismatch(3, 1).counts(X)
-    letters = Mismatch(3, 1).spelled(found.codes, "dna")
+    letters = Mismatch(3, 1).letters(found.codes, "dna")
     assert ["".join("ACGT"[code] for code in row) for row in letters] == Mismatch(3, 1).names(found.codes[:, 0])

@@ -32,7 +32,7 @@ from kernelweave.data.lattices.rows import EPSILON, Lattices
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.kernels import GappyNGram, Mismatch, NGram, Rational
-from kernelweave.kernels.abilities import Counted, FeatureMap
+from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.strings.rational import kernel as rational
 from kernelweave.kernels.strings.rational import strings as rational_strings
 from oracles import automata as oracle
@@ -77,8 +77,8 @@ def sequences(texts):
 def features(kernel, X):
     """Return letters -> value of each row."""
     found = kernel.counts(X)
-    spelled = [tuple(code for code in row if code >= 0) for row in kernel.spelled(found.codes, X.alphabet).tolist()]
-    ends = found.bounds.tolist()
+    spelled = [tuple(code for code in row if code >= 0) for row in kernel.letters(found.codes, X.alphabet).tolist()]
+    ends = found.starts.tolist()
     return [dict(zip(spelled[a:b], found.values[a:b].tolist())) for a, b in pairwise(ends)]
 
 
@@ -262,7 +262,7 @@ def test_kernels_are_descriptions():
     assert kernel.set_params(transducer=heavier.transducer) == heavier
     model = kw.KernelClassifier(Rational(T))
     assert clone(model).kernel == model.kernel
-    assert isinstance(kernel, Counted | FeatureMap)
+    assert isinstance(kernel, Features)
 
 
 def test_features_and_names():

@@ -10,7 +10,7 @@ from kernelweave._numba.bits import bit_planes, degree_counts, popcount, reverse
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.kernels import WeightedDegree, build, describe, parse
-from kernelweave.kernels.abilities import FeatureMap, Positional
+from kernelweave.kernels.abilities import Features, Positional
 from kernelweave.kernels.base import take
 from kernelweave.kernels.positional.windows import Windows
 from oracles.weighted_degree import cell, gram, shared
@@ -190,7 +190,7 @@ def test_features_are_the_kernel(case):
         table.resize(table.shape[0], max(1, len(used)))
     close((F @ G.T).toarray(), gram(kernel, rows, others))
     close((F @ F.T).toarray(), gram(kernel, rows))
-    assert isinstance(kernel, FeatureMap)
+    assert isinstance(kernel, Features)
 
 
 def test_features_are_named_by_kmer_and_position():

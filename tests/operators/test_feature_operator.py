@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from kernelweave._numba.csr import CSR
 from kernelweave.data import Alphabet, Sequences
 from kernelweave.engines import Serial, Threads
-from kernelweave.kernels import GappedKmer, Mismatch, Spectrum, WeightedDegree
+from kernelweave.kernels import Features, GappedKmer, Linear, Mismatch, Polynomial, Spectrum, WeightedDegree
+from kernelweave.operators import bind
 from kernelweave.operators.base import DescentState
 from kernelweave.operators.features import operator as features
 from kernelweave.operators.features.operator import FeatureOperator
@@ -29,11 +31,15 @@ KERNELS = [
 ]
 
 
-class Given:
+class Given(Features):
     """A kernel whose features are a table that is given."""
 
-    def features(self, X):
-        return sparse.csr_array(X)
+    def rows(self, X, dtype=np.float64):
+        table = sparse.csr_array(X)
+        return CSR(table.indices[:, None], table.data.astype(dtype), table.indptr)
+
+    def n_features(self, X):
+        return X.shape[1]
 
 
 def close(got, wanted):
@@ -103,7 +109,7 @@ def test_columns_that_occur_once_are_left_out():
     table = np.array([[1.0, 2.0, 0.0, 0.0, 0.0], [3.0, 0.0, 0.0, 0.0, 4.0], [5.0, 0.0, 0.0, 6.0, 0.0]])
     operator = FeatureOperator(Given(), table, Serial())
     assert operator.shared.width == 1
-    np.testing.assert_array_equal(operator.shared.values, [1.0, 3.0, 5.0])
+    np.testing.assert_array_equal(operator.shared.block.values, [1.0, 3.0, 5.0])
     np.testing.assert_array_equal(operator.shared.own, [4.0, 16.0, 36.0])
     check(operator, table @ table.T)
 
@@ -201,3 +207,13 @@ def test_n_grams_that_no_column_number_holds_keep_their_features():
     operator = FeatureOperator(Spectrum(12), X, Serial())
     assert operator.shared.codes.shape == (operator.shared.width, 2)
     check(operator, Spectrum(12).gram(X))
+
+
+@pytest.mark.parametrize(
+    "kernel", [Linear(), 2.0 * Linear().on([0, 2]), Polynomial(2), Linear().normalized()], ids=repr
+)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_the_columns_of_a_table_are_features_too(kernel, form):
+    X = np.round(rng.normal(size=(40, 5)) * (rng.random((40, 5)) < 0.7), 2)
+    check(bind(kernel, form(X), Serial(), form="explicit"), kernel.gram(X))
+    assert not isinstance(bind(kernel, form(X), Serial()), FeatureOperator)

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.kernels import IncompleteCholesky, Kernel, reference
+from kernelweave.kernels import Features, IncompleteCholesky, Kernel, reference
 from kernelweave.losses import Loss
-from kernelweave.operators.features.design.maps import has_features
 from kernelweave.operators.memory import memory_budget
 from kernelweave.operators.planner.one import GRAM_UP_TO
 from kernelweave.solvers.mkl import MKL_SOLVERS
@@ -53,13 +52,16 @@ def with_features(
     params : "feature_tolerance", the share of the trace that may be missed (None: a tenth of `tol`), and
         "feature_rank", the most features of a kernel (None: what the memory limit has room for)
     """
-    bare = [kernel for kernel in kernels if not has_features(kernel)]
+    bare = [kernel for kernel in kernels if not isinstance(kernel, Features)]
     rank, tolerance = params["feature_rank"], params["feature_tolerance"]
     tolerance = FINER * tol if tolerance is None else tolerance
     if rank is None and bare:
         room = SHARE_OF_MEMORY * memory_budget(limit) / (8.0 * X.shape[0] * len(bare))
         rank = min(X.shape[0], max(LEAST_RANK, int(room)))
-    return [kernel if has_features(kernel) else _factorised(kernel, X, weight, tolerance, rank) for kernel in kernels]
+    return [
+        kernel if isinstance(kernel, Features) else _factorised(kernel, X, weight, tolerance, rank)
+        for kernel in kernels
+    ]
 
 
 def _factorised(kernel: Kernel, X: Any, weight: Array, tolerance: float, rank: int) -> Kernel:
@@ -83,7 +85,8 @@ def walks(kernels: Sequence[Kernel], n: int, loss: Loss) -> bool:
     That is where some kernel is known by its features only, so that no quicker form of it is at hand, all have some,
     the rows are many and the loss has a curvature.
     """
-    known = n > GRAM_UP_TO and MKL_SOLVERS["svrg"].suits(loss) and all(map(has_features, kernels))
+    able = all(isinstance(kernel, Features) for kernel in kernels)
+    known = n > GRAM_UP_TO and MKL_SOLVERS["svrg"].suits(loss) and able
     return known and any(approximation_error(kernel) > 0 for kernel in kernels)
 
 

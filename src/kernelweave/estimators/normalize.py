@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from kernelweave.engines.base import Engine
+from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.centred import Centred
 from kernelweave.kernels.compose import Cosine, Scaled
 from kernelweave.operators.expansion.cross import CrossKernel, spans
-from kernelweave.operators.features.design.maps import has_features
 
 NORMALIZATIONS = {
     "trace": "scaled to a mean training diagonal of 1",
@@ -44,7 +44,7 @@ def normalized(
         return Cosine(kernel)
     if how not in NORMALIZATIONS:
         raise ValueError(f"normalize={how!r} is unknown; choose one of {', '.join(NORMALIZATIONS)} or None.")
-    by_part = how == "trace" and has_features(kernel)
+    by_part = how == "trace" and isinstance(kernel, Features)
     prepared = None if by_part else kernel.prepare(X)
     diagonal = _diagonal(kernel, X, engine) if by_part else kernel.diagonal(prepared)
     n = len(diagonal)

@@ -8,8 +8,8 @@ from typing import Any, cast
 import numpy as np
 
 from kernelweave.interpret.parts import last_step, learned_parts
-from kernelweave.kernels.abilities import Counted, FeatureMap
-from kernelweave.kernels.base import Array, Kernel
+from kernelweave.kernels.abilities import Features
+from kernelweave.kernels.base import Array
 from kernelweave.operators.expansion.base import Part
 
 
@@ -69,14 +69,5 @@ def _names(part: Part, columns: Array, rows: Any) -> list[Any]:
     codes, kernel = part.codes, part.kernel
     if codes is None:
         return columns.tolist()
-    alphabet = _alphabet(kernel, rows)
-    if isinstance(kernel, Counted):
-        return cast(Any, kernel).names(codes[columns], alphabet)
-    if isinstance(kernel, FeatureMap):
-        return kernel.names(codes[columns, 0], alphabet)
-    return codes[columns, 0].tolist()
-
-
-def _alphabet(kernel: Kernel, rows: Any) -> Any:
-    """Return the alphabet of the rows that a kernel looks at."""
-    return getattr(next(kernel.leaves()).select(rows), "alphabet", "dna")
+    able = cast(Features, kernel)
+    return able.spell(codes[columns], able.alphabets(rows))

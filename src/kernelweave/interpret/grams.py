@@ -1,6 +1,6 @@
 """Which n-grams decide: what a model with kernels of counted strings has learned, on texts, sequences and lattices.
 
-A model with weights beta on kernels that count strings (features phi of the ability `Counted`) and coefficients alpha
+A model with weights beta on kernels that count strings (features phi of the ability `Features`) and coefficients alpha
 of its support rows x_r scores a row x by
 
     s(x) = b + sum_m beta_m sum_u w_u phi_u(x),     w_u = sum_r alpha_r phi_u(x_r)
@@ -117,11 +117,11 @@ def _candidates(part: list[Term], n: int, length: int | None, by: str) -> Iterat
     rank = spread if by == "spread" else np.abs(weight)
     kept = np.flatnonzero(rank > 0)
     if length is not None:
-        letters = kernel.spelled(index.codes[kept], counts.alphabet)
+        letters = kernel.letters(index.codes[kept], counts.alphabet)
         kept = kept[(letters >= 0).sum(axis=1) == length]
     if len(kept) > n:
         kept = kept[np.argpartition(-rank[kept], n - 1)[:n]]
-    for q, name in zip(kept, kernel.names(index.codes[kept], counts.alphabet)):
+    for q, name in zip(kept, kernel.spell(index.codes[kept], counts.alphabet)):
         yield float(rank[q]), NGramWeight(name, float(weight[q]), int(having[q]), first.leaf.name)
 
 
@@ -133,7 +133,7 @@ def _learned(part: list[Term], counts: Any) -> Array:
         others = _unit_counts(term)
         place = others.places(index.codes)
         known = np.flatnonzero(place >= 0)
-        coef = np.repeat(np.asarray(term.coef), np.diff(others.bounds))
+        coef = np.repeat(np.asarray(term.coef), np.diff(others.starts))
         w += np.bincount(place[known], weights=(coef * others.values)[known], minlength=len(w))
     return w
 

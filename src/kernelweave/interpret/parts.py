@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from kernelweave.kernels.abilities import Counted, Positional
+from kernelweave.kernels.abilities import Positional, has_codes
 from kernelweave.kernels.base import Array
 from kernelweave.kernels.tree import all_leaves
 from kernelweave.operators.expansion.base import Part
@@ -57,7 +57,7 @@ def readable(model: Any) -> set[str]:
 
 def counts_strings(kernel: Any) -> bool:
     """Return whether an innermost kernel counts strings wherever they stand."""
-    return isinstance(kernel, Counted) and not isinstance(kernel, Positional)
+    return has_codes(kernel) and not isinstance(kernel, Positional)
 
 
 def kernel_weights(core: Any, target: Any = None) -> Array:

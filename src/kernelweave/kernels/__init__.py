@@ -1,6 +1,6 @@
 """Kernels: descriptions of similarities with scikit-learn parameters and no data, one file per family."""
 
-from kernelweave.kernels.abilities import Elementwise, Embedding, FeatureMap
+from kernelweave.kernels.abilities import Elementwise, Features
 from kernelweave.kernels.approximate.cholesky import IncompleteCholesky
 from kernelweave.kernels.approximate.fourier import Fourier
 from kernelweave.kernels.approximate.nystrom import Nystrom
@@ -24,8 +24,7 @@ __all__ = [
     "RBF",
     "Cosine",
     "Elementwise",
-    "Embedding",
-    "FeatureMap",
+    "Features",
     "Fourier",
     "GappedKmer",
     "GappyNGram",

@@ -1,21 +1,122 @@
-"""What some kernels can do beyond comparing rows.  Ask with ``isinstance(kernel, Positional)``."""
+"""What some kernels can do beyond comparing rows.  Ask with ``isinstance(kernel, Features)``.
+
+A kernel around others has an ability while all kernels inside it have it.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, ABCMeta, abstractmethod
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from kernelweave._numba.csr import CSR, coded
 from kernelweave.kernels.base import Array, Combination, Kernel, Wrapper
+
+MOST_COLUMNS = 2**63 - 1
+"""The highest column number that sparse tables can hold."""
+
+
+def _inside(kernel: Any, ability: type) -> bool:
+    """Tell whether the kernels inside a wrapper or a sum have an ability: its class alone cannot tell."""
+    return not isinstance(kernel, Wrapper | Combination) or all(isinstance(k, ability) for k in kernel.children())
 
 
 class _Ability(type(Protocol)):  # type: ignore[misc]
-    """Asks wrappers and sums for the abilities of the kernels inside them: the class alone cannot tell."""
-
     def __instancecheck__(cls, kernel: Any) -> bool:
-        if not super().__instancecheck__(kernel):
-            return False
-        return not isinstance(kernel, Wrapper | Combination) or all(isinstance(k, cls) for k in kernel.children())
+        return super().__instancecheck__(kernel) and _inside(kernel, cls)
+
+
+class _FeatureAbility(ABCMeta):
+    def __instancecheck__(cls, kernel: Any) -> bool:
+        return super().__instancecheck__(kernel) and (cls is not Features or _inside(kernel, cls))
+
+
+class Features(ABC, metaclass=_FeatureAbility):
+    """Ability: explicit features whose inner product is the kernel.
+
+    Attributes
+    ----------
+    kind : "columns" where features are the columns of a table, the same few for all rows; "codes" where each has a
+        code, and a row has few of all that there could be; "strings" where the codes name strings of letters
+    """
+
+    kind: str = "codes"
+
+    @abstractmethod
+    def rows(self, X: Any, dtype: type = np.float64) -> CSR | Array:
+        """Return the features of the rows of X: a table (n, n_features), or rows of codes, which rise in each row.
+
+        The result may share memory with X: never write to it.
+        """
+
+    @abstractmethod
+    def n_features(self, X: Any) -> int:
+        """Return how many features there could be for rows like those of X; codes of one word are below that."""
+
+    def spell(self, codes: Array, alphabet: Any) -> list[Any]:
+        """Decode features: what each one counts, for example a k-mer or (k-mer, position).
+
+        Parameters
+        ----------
+        codes : (m, words) as `rows` gives them, or (m,) numbers of columns
+        alphabet : Alphabet or its name: codes hold no letters; for a sum also a list with one for each part
+        """
+        return np.asarray(codes).reshape(len(codes), -1)[:, 0].tolist()
+
+    def letters(self, codes: Array, alphabet: Any) -> Array:
+        """Return the letters of the strings that codes name, (m, longest) int32, -1 behind the end."""
+        raise TypeError(f"The features of {self!r} are no strings.")
+
+    def alphabets(self, X: Any) -> Any:
+        """Return the alphabet of the rows of X, as `spell` takes it."""
+        return getattr(X, "alphabet", "dna")
+
+    def counts(self, X: Any) -> CSR:
+        """Return the features of the rows of X as rows of codes, whatever their form; those of a table are columns."""
+        rows = self.rows(X)
+        return rows if isinstance(rows, CSR) else coded(rows)
+
+    def features(self, X: Any, dtype: type = np.float64) -> Any:
+        """Return the features of the rows of X as a table (n, n_features), an array or one of scipy's CSR arrays."""
+        if self.kind != "columns":
+            check_columns(self, self.n_features(X))
+        rows = self.rows(X, dtype)
+        return sparse_table(rows, self.n_features(X)) if isinstance(rows, CSR) else rows
+
+    def names(self, columns: Array, alphabet: Any = "dna") -> list[Any]:
+        """Decode columns of `features`: what each one counts, for example a k-mer or (k-mer, position).
+
+        Columns have fixed numbers that hold no letters: `alphabet` (or its name) says how to spell them.
+        """
+        return self.spell(columns, alphabet)
+
+
+def has_codes(kernel: Kernel) -> bool:
+    """Tell whether a kernel has features with codes, of which a row has few."""
+    return isinstance(kernel, Features) and kernel.kind != "columns"
+
+
+def check_columns(kernel: Any, width: int) -> None:
+    """Raise unless the number of every feature fits 63 bits."""
+    if width > MOST_COLUMNS:
+        raise ValueError(
+            f"{kernel!r} has about 10^{len(str(width)) - 1} features, more than column numbers of 63 bits can tell "
+            "apart; take shorter k-mers, or use its Gram matrix, which has no such limit."
+        )
+
+
+def sparse_table(rows: CSR, width: int, rising: bool = True) -> Any:
+    """Return rows of numbered columns, which rise in each row or do not, as a scipy table (n, width)."""
+    from scipy import sparse
+
+    columns, starts = rows.codes[:, 0], rows.starts
+    if rows.entries <= np.iinfo(columns.dtype).max:
+        starts = starts.astype(columns.dtype)
+    table = sparse.csr_array((rows.values, columns, starts), shape=(len(rows), width))
+    if rising:
+        table.has_sorted_indices = table.has_canonical_format = True
+    return table
 
 
 @runtime_checkable
@@ -30,34 +131,6 @@ class Elementwise(Protocol, metaclass=_Ability):
 
     def finish(self, values: Array) -> Array:
         """Turn base values into kernel values, in place."""
-
-
-@runtime_checkable
-class FeatureMap(Protocol, metaclass=_Ability):
-    """Ability: explicit sparse features whose inner product is the kernel, each of which can be decoded."""
-
-    def features(self, X: Any) -> Any:
-        """Return the features of the rows of X, CSR (n, number of features)."""
-
-    def names(self, columns: Array, alphabet: Any = "dna") -> list[Any]:
-        """Decode feature columns: what each one counts, for example (k-mer, position).
-
-        Columns have fixed numbers that hold no letters: `alphabet` (or its name) says how to spell them.
-        """
-
-
-@runtime_checkable
-class Embedding(Protocol, metaclass=_Ability):
-    """Ability: few explicit features, the same columns for all rows, whose inner product is the kernel.
-
-    Unlike those of a `FeatureMap` they have no names, and most of them are not zero.
-    """
-
-    def embedding(self, X: Any, dtype: type = np.float64) -> Any:
-        """Return the features of the rows of X, (n, columns): an array, or CSR where the features are a sparse table.
-
-        The result may share memory with X: never write to it.
-        """
 
 
 @runtime_checkable
@@ -76,23 +149,6 @@ class Stationary(Protocol, metaclass=_Ability):
 
     def frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
         """Return frequencies, (n_features, size)."""
-
-
-@runtime_checkable
-class Counted(Protocol, metaclass=_Ability):
-    """Ability: each feature is a string, and codes name them however many there could be.
-
-    Where `features` must refuse (more columns than can be numbered), the codes of `counts` take several words.
-    """
-
-    def counts(self, X: Any) -> Any:
-        """Return the features of the rows of X: codes (total, words), values (total,), bounds (n + 1,).
-
-        Codes are sorted and come once a row.
-        """
-
-    def spelled(self, codes: Array, alphabet: Any) -> Array:
-        """Return the letters of the strings that codes name, (m, longest) int32, -1 behind the end."""
 
 
 @runtime_checkable

@@ -7,24 +7,65 @@ from typing import Any, cast
 
 import numpy as np
 
+from kernelweave._numba.csr import CSR
 from kernelweave.data import select
-from kernelweave.kernels.abilities import Counted, Elementwise, Embedding, FeatureMap, Positional, Reweighted
+from kernelweave.kernels.abilities import Elementwise, Features, Positional, Reweighted
 from kernelweave.kernels.base import Array, Combination, Kernel, Wrapper
 from kernelweave.kernels.checks import check_kernel, check_positive
-from kernelweave.kernels.parts import beside, by_rows, unit
-from kernelweave.kernels.strings.columns import interleave, unit_rows
+from kernelweave.kernels.parts import beside, by_rows, joined_codes, split_codes, unit
 
 
-class Passing(Wrapper):
-    """A wrapper whose features and shifts mean what they mean in the kernel inside."""
+class Passing(Wrapper, Features):
+    """A wrapper whose features and shifts mean what they mean in the kernel inside.
 
-    def names(self, columns: Array, alphabet: Any = "dna") -> list[Any]:
-        """Decode feature columns of the kernel inside."""
-        return cast(FeatureMap, self.kernel).names(columns, alphabet)
+    A subclass says what rows the kernel inside sees, and what becomes of its features.
+    """
 
-    def spelled(self, codes: Array, alphabet: Any) -> Array:
+    doubled = False
+    """Whether what becomes of features is computed in double precision, whatever is asked for."""
+
+    def seen(self, X: Any) -> Any:
+        """Return the rows of X as the kernel inside sees them."""
+        return X
+
+    def changed(self, rows: CSR | Array) -> CSR | Array:
+        """Return features of the kernel inside as those of this one."""
+        return rows
+
+    @property
+    def inside(self) -> Features:
+        """The kernel inside, for its features."""
+        check_kernel(self, self.kernel)
+        return cast(Features, self.kernel)
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        """What the features of the kernel inside are."""
+        return self.inside.kind
+
+    def rows(self, X: Any, dtype: type = np.float64) -> CSR | Array:
+        """Return the features of the kernel inside, changed."""
+        inside = self.inside
+        if inside.kind == "columns":
+            held = np.float64 if self.doubled else dtype
+            return by_rows(X, lambda part: self.changed(inside.rows(self.seen(part), held)), dtype)
+        return cast(CSR, self.changed(inside.rows(self.seen(X)))).astype(dtype)
+
+    def n_features(self, X: Any) -> int:
+        """Return how many features there could be in the kernel inside."""
+        return self.inside.n_features(self.seen(X))
+
+    def spell(self, codes: Array, alphabet: Any) -> list[Any]:
+        """Decode features of the kernel inside."""
+        return self.inside.spell(codes, alphabet)
+
+    def letters(self, codes: Array, alphabet: Any) -> Array:
         """Return the letters of the strings that codes name in the kernel inside."""
-        return cast(Counted, self.kernel).spelled(codes, alphabet)
+        return self.inside.letters(codes, alphabet)
+
+    def alphabets(self, X: Any) -> Any:
+        """Return the alphabet of the rows that the kernel inside sees."""
+        return self.inside.alphabets(self.seen(X))
 
     def shift_weights(self) -> Array:
         """Return those of the kernel inside."""
@@ -68,12 +109,16 @@ class On(Passing):
     def fitted(self, X: Any, sample_weight: Array | None = None) -> Kernel:
         """Return the kernel fitted to the selection."""
         check_kernel(self, self.kernel)
-        return On(self.kernel.fitted(select(X, self.columns), sample_weight), self.columns)
+        return On(self.kernel.fitted(self.seen(X), sample_weight), self.columns)
+
+    def seen(self, X: Any) -> Any:
+        """Return the selection."""
+        return select(X, self.columns)
 
     def prepare(self, X: Any) -> Any:
         """Return what the kernel inside needs of the selection."""
         check_kernel(self, self.kernel)
-        return self.kernel.prepare(select(X, self.columns))
+        return self.kernel.prepare(self.seen(X))
 
     def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
         """Return the values of the kernel inside."""
@@ -90,22 +135,6 @@ class On(Passing):
     def finish(self, values: Array) -> Array:
         """Turn base values into kernel values, in place."""
         return cast(Elementwise, self.kernel).finish(values)
-
-    def features(self, X: Any) -> Any:
-        """Return the features of the selection."""
-        check_kernel(self, self.kernel)
-        return cast(FeatureMap, self.kernel).features(select(X, self.columns))
-
-    def counts(self, X: Any) -> Any:
-        """Return the counted strings of the selection."""
-        check_kernel(self, self.kernel)
-        return cast(Counted, self.kernel).counts(select(X, self.columns))
-
-    def embedding(self, X: Any, dtype: type = np.float64) -> Any:
-        """Return the explicit features of the selection."""
-        check_kernel(self, self.kernel)
-        inner = cast(Embedding, self.kernel)
-        return by_rows(X, lambda part: inner.embedding(select(part, self.columns), dtype), dtype)
 
     def cells(self, length: int) -> Array:
         """Return the weights of positioned k-mers in the kernel inside."""
@@ -159,26 +188,11 @@ class Scaled(Passing):
         values *= self.factor
         return values
 
-    def features(self, X: Any) -> Any:
-        """Return the features of the kernel inside times the root of the factor."""
-        check_kernel(self, self.kernel)
+    def changed(self, rows: CSR | Array) -> CSR | Array:
+        """Return features times the root of the factor."""
         check_positive(self, "factor", self.factor)
-        table = cast(FeatureMap, self.kernel).features(X)
-        table.data *= np.sqrt(self.factor)
-        return table
-
-    def counts(self, X: Any) -> Any:
-        """Return the counted strings of the kernel inside, times the root of the factor."""
-        check_kernel(self, self.kernel)
-        check_positive(self, "factor", self.factor)
-        return cast(Counted, self.kernel).counts(X).times(np.sqrt(self.factor))
-
-    def embedding(self, X: Any, dtype: type = np.float64) -> Any:
-        """Return the explicit features of the kernel inside times the root of the factor."""
-        check_kernel(self, self.kernel)
-        check_positive(self, "factor", self.factor)
-        inner, root = cast(Embedding, self.kernel), float(np.sqrt(self.factor))
-        return by_rows(X, lambda part: inner.embedding(part, dtype) * root, dtype)
+        root = float(np.sqrt(self.factor))
+        return rows.times(root) if isinstance(rows, CSR) else rows * root
 
     def cells(self, length: int) -> Array:
         """Return the scaled weights of positioned k-mers."""
@@ -231,26 +245,14 @@ class Cosine(Passing):
         """Return ones, and zeros for rows that are zero."""
         return (A[1] > 0).astype(np.float64)
 
-    def features(self, X: Any) -> Any:
-        """Return the features of the kernel inside, each row divided by its length."""
-        check_kernel(self, self.kernel)
-        return unit_rows(cast(FeatureMap, self.kernel).features(X))
+    doubled = True
 
-    def counts(self, X: Any) -> Any:
-        """Return the counted strings of the kernel inside, each row divided by its length."""
-        check_kernel(self, self.kernel)
-        found = cast(Counted, self.kernel).counts(X)
-        norms = np.sqrt(found.diagonal())
-        return found.times(1.0 / np.where(norms > 0, norms, 1.0))
-
-    def embedding(self, X: Any, dtype: type = np.float64) -> Any:
-        """Return the explicit features of the kernel inside, each row divided by its length."""
-        check_kernel(self, self.kernel)
-        inner = cast(Embedding, self.kernel)
-        return by_rows(X, lambda part: unit(inner.embedding(part)), dtype)
+    def changed(self, rows: CSR | Array) -> CSR | Array:
+        """Return each row of features divided by its length."""
+        return unit(rows)
 
 
-class Sum(Combination):
+class Sum(Combination, Features):
     """Sum of kernels.
 
     Examples
@@ -265,29 +267,33 @@ class Sum(Combination):
     def __init__(self, kernels: Sequence[Kernel]):
         self.kernels = kernels
 
-    def features(self, X: Any) -> Any:
-        """Return the features of all p parts; column c of part i is column ``c p + i``."""
-        self.check()
-        for kernel in self.kernels:
-            if not isinstance(kernel, FeatureMap):
-                raise TypeError(f"{kernel!r} has no explicit features, so the sum it is part of has none.")
-        return interleave([cast(FeatureMap, kernel).features(X) for kernel in self.kernels])
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        """ "columns" where the features of all parts are, else "codes"."""
+        return "columns" if all(part.kind == "columns" for part in self._parts()) else "codes"
 
-    def embedding(self, X: Any, dtype: type = np.float64) -> Any:
-        """Return the explicit features of all parts side by side."""
-        self.check()
-        for kernel in self.kernels:
-            if not isinstance(kernel, Embedding):
-                raise TypeError(f"{kernel!r} has no explicit features, so the sum it is part of has none.")
-        inner = [cast(Embedding, kernel) for kernel in self.kernels]
-        return by_rows(X, lambda part: beside([kernel.embedding(part, dtype) for kernel in inner]), dtype)
+    def rows(self, X: Any, dtype: type = np.float64) -> CSR | Array:
+        """Return the features of all p parts: columns side by side, or codes.
 
-    def names(self, columns: Array, alphabet: Any = "dna") -> list[tuple[int, Any]]:
-        """Decode feature columns: the number of the part, and what the feature counts there.
+        Feature c of part i has the code ``c p + i``; where that does not fit a word, a first word names the part.
+        """
+        parts = self._parts()
+        if self.kind == "columns":
+            widths = [part.n_features(X[:1] if hasattr(X, "shape") else X) for part in parts]
+            return by_rows(X, lambda some: beside([part.rows(some, dtype) for part in parts], widths), dtype)
+        return joined_codes([part.counts(X) for part in parts], [part.n_features(X) for part in parts]).astype(dtype)
+
+    def n_features(self, X: Any) -> int:
+        """Return how many features there could be."""
+        widths = [part.n_features(X) for part in self._parts()]
+        return sum(widths) if self.kind == "columns" else max(widths) * len(widths)
+
+    def spell(self, codes: Array, alphabet: Any) -> list[Any]:
+        """Decode features: the number of the part, and what the feature counts there.
 
         Parameters
         ----------
-        columns : column numbers
+        codes : (m, words) as `rows` gives them, or (m,) numbers of columns
         alphabet : of all parts, or a list with one for each part
 
         Examples
@@ -296,15 +302,26 @@ class Sum(Combination):
         >>> Sum([Spectrum(1), Spectrum(3)]).names([2, 3])
         [(0, 'C'), (1, 'AAC')]
         """
-        self.check()
-        alphabets = alphabet if isinstance(alphabet, list | tuple) else [alphabet] * len(self.kernels)
-        numbers, parts = np.divmod(np.asarray(columns, np.int64), len(self.kernels))
-        found: list[Any] = [None] * len(parts)
-        for i, kernel in enumerate(self.kernels):
-            places = np.flatnonzero(parts == i)
-            for place, name in zip(places, cast(FeatureMap, kernel).names(numbers[places], alphabets[i])):
+        parts, codes = self._parts(), np.asarray(codes)
+        if self.kind == "columns":
+            return super().spell(codes, alphabet)
+        alphabets = alphabet if isinstance(alphabet, list | tuple) else [alphabet] * len(parts)
+        found: list[Any] = [None] * len(codes)
+        for i, (places, inner) in enumerate(split_codes(codes, len(parts))):
+            for place, name in zip(places, parts[i].spell(inner, alphabets[i])):
                 found[place] = (i, name)
         return found
+
+    def alphabets(self, X: Any) -> list[Any]:
+        """Return the alphabets of the rows that the parts see."""
+        return [part.alphabets(X) for part in self._parts()]
+
+    def _parts(self) -> list[Features]:
+        self.check()
+        for kernel in self.kernels:
+            if not isinstance(kernel, Features):
+                raise TypeError(f"{kernel!r} has no explicit features, so the sum it is part of has none.")
+        return [cast(Features, kernel) for kernel in self.kernels]
 
 
 class Product(Combination):

@@ -76,7 +76,7 @@ from kernelweave.automata.minimal.register import (
 class MinimalStore:
     """Weights of strings, kept as the minimal deterministic automaton.
 
-    Strings come as rows of letters with `EPSILON` behind the end, sorted, as `Counted.spelled` gives them.
+    Strings come as rows of letters with `EPSILON` behind the end, sorted, as `Features.letters` gives them.
 
     Parameters
     ----------

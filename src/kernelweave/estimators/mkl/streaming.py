@@ -24,8 +24,8 @@ from kernelweave.estimators.one.base import Array, Certificate, keep_certificate
 from kernelweave.estimators.one.classifier import some_classes
 from kernelweave.losses import parameters_for
 from kernelweave.operators.expansion.features import FeatureExpansion
-from kernelweave.operators.features.design.grow import bind_block, in_memory, moved
-from kernelweave.operators.features.design.set import DesignSet
+from kernelweave.operators.features.design.grow import in_memory, moved
+from kernelweave.operators.features.design.set import DesignSet, bind_design
 from kernelweave.solvers.certificate import PrimalPoint
 from kernelweave.solvers.mkl import choose_mkl_solver
 from kernelweave.solvers.mkl.gradient.stream.registry import STREAMS, look_once
@@ -123,7 +123,7 @@ class Streaming(MKLEstimator):
 
     def _bind_more(self, X: Any) -> DesignSet:
         with one_blas_thread():
-            operators, self.memory_plan_ = bind_block(
+            operators, self.memory_plan_ = bind_design(
                 cast(FeatureExpansion, self.expansion_).maps, X, self._engine(), self.memory_limit, self.tol
             )
         return operators
@@ -188,7 +188,7 @@ class Streaming(MKLEstimator):
 
     def _looks(self, X: Any, y: Array, cost: Array) -> list[Result]:
         """Look once at every problem from where the model is."""
-        operators, _ = bind_block(
+        operators, _ = bind_design(
             cast(FeatureExpansion, self.expansion_).maps, X, self._engine(), self.memory_limit, self.tol
         )
         coef = moved(self.coef_, self.coef_offsets_, operators.design.offsets)

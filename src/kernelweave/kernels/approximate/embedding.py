@@ -13,24 +13,30 @@ from typing import Any, NoReturn
 import numpy as np
 
 from kernelweave.data import select
+from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.checks import check_kernel
 from kernelweave.kernels.compose import On
 from kernelweave.kernels.vector.table import products, squared_norms
 
 
-class Embedded(Kernel):
+class Embedded(Kernel, Features):
     """Inner product of explicit features.  Unlike other kernels it holds data; it is made while fitting, never by hand.
 
     A subclass has the features, how many there are (`rank_`) and how far they are off (`approximation_error_`).
     """
 
+    kind = "columns"
     kernel: Kernel
     error: float
 
     @abstractmethod
-    def embedding(self, X: Any, dtype: type = np.float64) -> Array:
+    def rows(self, X: Any, dtype: type = np.float64) -> Array:
         """Return the features of the rows of X, (n, rank_)."""
+
+    def n_features(self, X: Any) -> int:
+        """Return how many features there are."""
+        return self.rank_
 
     @property
     @abstractmethod
@@ -44,7 +50,7 @@ class Embedded(Kernel):
 
     def prepare(self, X: Any) -> Array:
         """Return the features of the rows of X."""
-        return self.embedding(X)
+        return self.rows(X)
 
     def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
         """Return the inner products of features."""
@@ -63,9 +69,10 @@ class Embedded(Kernel):
     __hash__ = object.__hash__
 
 
-class Approximation(Kernel):
+class Approximation(Kernel, Features):
     """A description of how to stand for `kernel`: it has values once it is fitted to training rows."""
 
+    kind = "columns"
     kernel: Kernel
 
     def children(self) -> tuple[Kernel, ...]:
@@ -102,7 +109,11 @@ class Approximation(Kernel):
             )
         return self.embedded(kernel, X, sample_weight)
 
-    def embedding(self, X: Any, dtype: type = np.float64) -> Array:
+    def rows(self, X: Any, dtype: type = np.float64) -> Array:
+        """Raise: the features are learned first."""
+        self._unfitted()
+
+    def n_features(self, X: Any) -> int:
         """Raise: the features are learned first."""
         self._unfitted()
 

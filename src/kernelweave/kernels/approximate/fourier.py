@@ -48,7 +48,7 @@ class Fourier(Approximation):
     >>> from kernelweave.kernels.vector.kernels import RBF
     >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 2.0]])
     >>> kernel = Fourier(RBF(width=4.0), n_components=2000).fitted(X)
-    >>> kernel.embedding(X).shape, kernel.approximation_error_ < 0.05
+    >>> kernel.features(X).shape, kernel.approximation_error_ < 0.05
     ((3, 2000), True)
     >>> np.abs(kernel.gram(X) - RBF(width=4.0).gram(X)).max() < 0.05
     np.True_
@@ -99,7 +99,7 @@ class Waves(Embedded):
         """How many features there are."""
         return 2 * int(self.turns.shape[1])
 
-    def embedding(self, X: Any, dtype: type = np.float64) -> Array:
+    def rows(self, X: Any, dtype: type = np.float64) -> Array:
         """Return the waves at the rows of X, (n, rank_)."""
 
         def waves(part: Any) -> Array:

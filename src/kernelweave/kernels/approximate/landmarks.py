@@ -50,7 +50,7 @@ class Landmarks(Embedded):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "prepared_landmarks"}
 
-    def embedding(self, X: Any, dtype: type = np.float64) -> Array:
+    def rows(self, X: Any, dtype: type = np.float64) -> Array:
         """Return the features of the rows of X, (n, rank_)."""
 
         def features(part: Any) -> Array:

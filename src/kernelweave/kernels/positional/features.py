@@ -18,17 +18,18 @@ from typing import Any
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave._numba.csr import CSR
 from kernelweave.data.strings.alphabet import Alphabet
-from kernelweave.kernels.base import Array, Kernel
-from kernelweave.kernels.strings.columns import as_csr, check_columns, code_type, spell, written
+from kernelweave.kernels.abilities import sparse_table
+from kernelweave.kernels.base import Array
+from kernelweave.kernels.strings.columns import code_type, spell, written
 
 
-def positional_features(kernel: Kernel, codes: Array, alphabet: Alphabet, cells: Array, shifts: Array) -> Any:
-    """Return the features of rows of one length, CSR (n, length P); columns of zero weight stay empty.
+def positional_features(codes: Array, alphabet: Alphabet, cells: Array, shifts: Array) -> CSR:
+    """Return the features of rows of one length, with the numbers of their columns as codes.
 
     Parameters
     ----------
-    kernel : named in the message where the columns cannot be numbered
     codes : (n, length) letters
     alphabet : what they are spelled with
     cells : (length, degree) weights of k-mers that start at each position
@@ -36,7 +37,6 @@ def positional_features(kernel: Kernel, codes: Array, alphabet: Alphabet, cells:
     """
     n, length = codes.shape
     starts = column_starts(alphabet, cells.shape[1])
-    check_columns(kernel, length * starts[-1], alphabet)
     band = _band_factor(shifts, length)
     bounds = np.zeros(n + 1, np.int64)
     _count(codes, alphabet.mask, cells, len(shifts), bounds)
@@ -44,16 +44,23 @@ def positional_features(kernel: Kernel, codes: Array, alphabet: Alphabet, cells:
     columns = np.empty(bounds[-1], code_type(length * starts[-1]))
     values = np.empty(bounds[-1])
     _fill(codes, alphabet.mask, alphabet.size, np.sqrt(cells), band, np.array(starts), bounds, columns, values)
-    table = as_csr(columns, values, bounds, length * starts[-1])
-    if len(shifts) > 1:  # the same k-mer may stand at several places that share a column
-        table.has_sorted_indices = table.has_canonical_format = False
-        table.sum_duplicates()
-    return table
+    rows = CSR(columns[:, None], values, bounds)
+    return _merged(rows, length * starts[-1]) if len(shifts) > 1 else rows
+
+
+def _merged(rows: CSR, width: int) -> CSR:
+    """Sort the columns of each row and add equal ones: a k-mer may stand at several places that share a column."""
+    table = sparse_table(rows, width)
+    table.has_sorted_indices = table.has_canonical_format = False
+    table.sum_duplicates()
+    return CSR(table.indices[:, None], table.data, table.indptr)
 
 
 def positional_names(columns: Any, alphabet: Alphabet, degree: int) -> list[tuple[str, int]]:
     """Return the k-mer and the position that each column counts."""
     known = np.asarray(columns)
+    if known.ndim == 2 and known.shape[1] == 1:
+        known = known[:, 0]
     if known.size and (known.ndim != 1 or known.dtype.kind not in "iu" or known.min() < 0):
         raise ValueError(f"Feature columns are a list of whole numbers from 0 on, but got {reprlib.repr(columns)}.")
     starts = column_starts(alphabet, degree)

@@ -24,11 +24,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from kernelweave._numba.csr import CSR
 from kernelweave.data.strings.alphabet import Alphabet
+from kernelweave.kernels.abilities import Features, check_columns
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.checks import check_count
-from kernelweave.kernels.positional.code_rows import CodeRows, check_comparable, code_rows
-from kernelweave.kernels.positional.features import positional_features, positional_names
+from kernelweave.kernels.positional.code_rows import CodeRows, check_comparable, code_rows, fixed_length
+from kernelweave.kernels.positional.features import column_starts, positional_features, positional_names
 from kernelweave.kernels.positional.pairs import block_values, degree_values, own_values
 from kernelweave.kernels.positional.weights import Plan, make_plan
 from kernelweave.kernels.strings.columns import as_alphabet
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from kernelweave.kernels.positional.windows import Windows
 
 
-class WeightedDegree(Kernel):
+class WeightedDegree(Kernel, Features):
     """Shared k-mers at the same position, of all lengths up to `degree`; a masked letter matches nothing.
 
     Parameters
@@ -204,8 +206,8 @@ class WeightedDegree(Kernel):
         plan = make_plan(np.ones(int(self.degree)), places, self._window(length), self.shift_weights())
         return degree_values(A.planes, B.planes, plan)
 
-    def features(self, X: Any) -> Any:
-        """Return one feature for each position and k-mer, CSR (n, columns); inner products of rows are the kernel.
+    def rows(self, X: Any, dtype: type = np.float64) -> CSR:
+        """Return one feature for each position and k-mer; inner products of rows are the kernel.
 
         What a column counts is fixed by degree and alphabet.  There are as many columns as conceivable k-mers, so
         operations whose work grows with their number (a transposed product) want only those in use: ``numpy.unique``.
@@ -213,6 +215,7 @@ class WeightedDegree(Kernel):
         Parameters
         ----------
         X : n sequences of one length
+        dtype : of the values
 
         Examples
         --------
@@ -223,15 +226,24 @@ class WeightedDegree(Kernel):
         {('C', 0): 1.0, ('CA', 0): 2.0, ('A', 1): 1.0}
         """
         A = self.prepare(X)
-        return positional_features(self, A.codes, A.alphabet, self.cells(A.codes.shape[1]), self.shift_weights())
+        length = A.codes.shape[1]
+        check_columns(self, self._n_columns(length, A.alphabet))
+        return positional_features(A.codes, A.alphabet, self.cells(length), self.shift_weights()).astype(dtype)
 
-    def names(self, columns: Array, alphabet: str | Alphabet = "dna") -> list[tuple[str, int]]:
+    def n_features(self, X: Any) -> int:
+        """Return the number of conceivable k-mers at all positions."""
+        return self._n_columns(fixed_length(self, X), X.alphabet)
+
+    def _n_columns(self, length: int, alphabet: Alphabet) -> int:
+        return length * column_starts(alphabet, int(self.degree))[-1]
+
+    def spell(self, codes: Array, alphabet: str | Alphabet) -> list[tuple[str, int]]:
         """Return the k-mer and the position that each feature column counts.
 
         With shifts a column belongs to the k-mers that start at its position and up to `shift` letters behind it.
         """
         self.degree_weights()
-        return positional_names(columns, as_alphabet(alphabet), int(self.degree))
+        return positional_names(codes, as_alphabet(alphabet), int(self.degree))
 
     def per_degree(self) -> list[Self]:
         """Return the kernel split by the length of the k-mers; the parts add up to it.

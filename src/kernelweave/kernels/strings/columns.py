@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from kernelweave.data.strings.alphabet import Alphabet
+from kernelweave.kernels.abilities import check_columns
 from kernelweave.kernels.base import Array, Kernel
 
-LARGEST = 2**63 - 1
-"""The highest column number that sparse tables can hold."""
 WILDCARD = "."
 """Stands for any letter in the name of a gapped k-mer."""
 
@@ -22,15 +21,6 @@ WILDCARD = "."
 def code_type(columns: int) -> type:
     """Return the smallest integer type of scipy's sparse tables that holds the column numbers."""
     return np.int32 if columns <= np.iinfo(np.int32).max else np.int64
-
-
-def check_columns(kernel: Kernel, columns: int, alphabet: Alphabet) -> None:
-    """Raise unless every column number fits 63 bits."""
-    if columns > LARGEST:
-        raise ValueError(
-            f"{kernel!r} has {columns:.3g} features over the {alphabet.name} alphabet, more than column numbers of "
-            "63 bits can tell apart; take shorter k-mers, or use its Gram matrix, which has no such limit."
-        )
 
 
 def partners(kernel: Kernel, alphabet: Alphabet, wanted: bool) -> Array:
@@ -45,40 +35,6 @@ def partners(kernel: Kernel, alphabet: Alphabet, wanted: bool) -> Array:
     return alphabet.complement_codes[: alphabet.size].astype(np.int64)
 
 
-def as_csr(codes: Array, values: Array, bounds: Array, columns: int) -> Any:
-    """Return sorted codes, each once a row, as a sparse table (n, columns)."""
-    from scipy import sparse
-
-    if bounds[-1] <= np.iinfo(codes.dtype).max:
-        bounds = bounds.astype(codes.dtype)
-    table = sparse.csr_array((values, codes, bounds), shape=(len(bounds) - 1, columns))
-    table.has_sorted_indices = table.has_canonical_format = True
-    return table
-
-
-def unit_rows(table: Any) -> Any:
-    """Divide each row of a sparse table by its length, in place; a row of zeros stays."""
-    sizes = np.diff(table.indptr)
-    rows = np.repeat(np.arange(len(sizes)), sizes)
-    norms = np.sqrt(np.bincount(rows, table.data**2, minlength=len(sizes)))
-    table.data /= np.where(norms > 0, norms, 1.0)[rows]
-    return table
-
-
-def interleave(tables: list[Any]) -> Any:
-    """Return p sparse tables as one: column c of table i is column ``c p + i``, whatever the widths of the others."""
-    parts = len(tables)
-    columns = max(table.shape[1] for table in tables) * parts
-    if columns > LARGEST:
-        raise ValueError(f"{parts} kernels with {columns // parts:.3g} features do not fit column numbers of 63 bits.")
-    rows = np.concatenate([np.repeat(np.arange(table.shape[0]), np.diff(table.indptr)) for table in tables])
-    codes = np.concatenate([table.indices.astype(np.int64) * parts + i for i, table in enumerate(tables)])
-    order = np.lexsort((codes, rows))
-    bounds = np.add.reduce([table.indptr.astype(np.int64) for table in tables])
-    values = np.concatenate([table.data for table in tables])[order]
-    return as_csr(codes[order].astype(code_type(columns)), values, bounds, columns)
-
-
 def as_alphabet(alphabet: str | Alphabet) -> Alphabet:
     """Return an alphabet that was given by its name or as itself."""
     return alphabet if isinstance(alphabet, Alphabet) else Alphabet.named(alphabet)
@@ -86,8 +42,10 @@ def as_alphabet(alphabet: str | Alphabet) -> Alphabet:
 
 def check_known(kernel: Kernel, columns: Any, total: int, alphabet: Alphabet) -> Array:
     """Return column numbers as an array; raise where one is no feature of the kernel."""
-    check_columns(kernel, total, alphabet)
+    check_columns(kernel, total)
     known = np.atleast_1d(np.asarray(columns))
+    if known.ndim == 2 and known.shape[1] == 1:
+        known = known[:, 0]
     if known.size == 0:
         return np.empty(0, np.int64)
     if known.dtype.kind not in "iu" or known.ndim != 1:

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave._numba.csr import CSR
+from kernelweave._numba.symmetric import mirror
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.kernels.base import Array
 from kernelweave.kernels.checks import check_alphabets
@@ -25,8 +26,6 @@ COMMON = 0.35
 """A code that this share of the rows has costs less in a dense product than along its list."""
 FEWEST_ROWS = 16
 """Fewer rows than this do not repay writing the other side out as a table."""
-TILE = 64
-"""Rows and columns mirrored at a time."""
 
 
 @dataclass(frozen=True)
@@ -49,40 +48,15 @@ class Index:
 
 
 @dataclass(frozen=True)
-class Counts:
-    """Codes of many rows, each once a row, with a value.
+class Counts(CSR):
+    """Codes of many rows, each once a row, with a value of float64; a code beyond 63 bits takes several words.
 
     Attributes
     ----------
-    codes : (total, words) non-negative integers; a code that does not fit 63 bits takes several words
-    values : (total,) float64
-    bounds : (n + 1,) int64, where each row starts
     alphabet : what the codes are spelled with
     """
 
-    codes: Array
-    values: Array
-    bounds: Array
     alphabet: Alphabet
-
-    def __len__(self) -> int:
-        return len(self.bounds) - 1
-
-    def __getitem__(self, rows: Any) -> Counts:
-        chosen = np.arange(len(self))[rows]
-        sizes = np.diff(self.bounds)[chosen]
-        bounds = np.concatenate([[0], np.cumsum(sizes)])
-        if np.array_equal(chosen, np.arange(chosen[0], chosen[0] + len(chosen)) if len(chosen) else chosen):
-            first = self.bounds[chosen[0]] if len(chosen) else 0
-            span = slice(first, first + bounds[-1])
-            return Counts(self.codes[span], self.values[span], bounds, self.alphabet)
-        entries = np.arange(bounds[-1]) + np.repeat(self.bounds[chosen] - bounds[:-1], sizes)
-        return Counts(self.codes[entries], self.values[entries], bounds, self.alphabet)
-
-    def times(self, factors: Array | float) -> Counts:
-        """Return the same codes with their values times one number, or times one number a row (n,)."""
-        scale = np.repeat(factors, np.diff(self.bounds)) if np.ndim(factors) else factors
-        return Counts(self.codes, self.values * scale, self.bounds, self.alphabet)
 
     @cached_property
     def index(self) -> Index:
@@ -94,19 +68,13 @@ class Counts:
             order = np.lexsort(self.codes.T[::-1])
         firsts, place = np.empty(len(order) + 1, np.int64), np.empty(len(order), np.int64)
         distinct = _group(self.codes, order, firsts, place)
-        rows = np.repeat(np.arange(len(self)), np.diff(self.bounds))[order]
+        rows = np.repeat(np.arange(len(self)), np.diff(self.starts))[order]
         codes = self.codes[order[firsts[:distinct]]]
         return Index(codes, firsts[: distinct + 1].copy(), rows, self.values[order], place)
 
     def places(self, known: Array) -> Array:
         """Return where each code stands among known ones (distinct, words), which rise; -1 for none."""
         return _find(self.codes, known)
-
-    def diagonal(self) -> Array:
-        """Return the inner product of each row with itself, (n,)."""
-        out = np.empty(len(self))
-        _squares(self.values, self.bounds, out)
-        return out
 
     def gram(self, other: Counts, dtype: type = np.float64) -> Array:
         """Return the inner products with the rows of other counts; exactly symmetric where both are the same."""
@@ -119,13 +87,13 @@ class Counts:
             out: Array = np.zeros((len(self), len(other)), dtype)
         else:
             table = np.zeros((len(self), int(common.sum())))
-            _write_out(self.bounds, place, columns, self.values, table)
+            _write_out(self.starts, place, columns, self.values, table)
             others = table if same else np.zeros((len(other), table.shape[1]))
             if not same:
-                _write_out(other.bounds, index.place, columns, other.values, others)
+                _write_out(other.starts, index.place, columns, other.values, others)
             out = (table @ others.T).astype(dtype, copy=False)
             place = np.where(columns[place] >= 0, -1, place)
-        _walk(self.bounds, place, self.values, index.starts, index.rows, index.values, same, out)
+        _walk(self.starts, place, self.values, index.starts, index.rows, index.values, same, out)
         return out
 
 
@@ -177,15 +145,6 @@ def _write_out(bounds, place, columns, values, table):  # type: ignore[no-untype
 
 
 @jit
-def _squares(values, bounds, out):  # type: ignore[no-untyped-def]
-    for row in range(out.shape[0]):
-        total = 0.0
-        for i in range(bounds[row], bounds[row + 1]):
-            total += values[i] * values[i]
-        out[row] = total
-
-
-@jit
 def _walk(bounds, place, values, starts, rows, others, same, out):  # type: ignore[no-untyped-def]
     line = np.empty(out.shape[1])
     for a in range(out.shape[0]):
@@ -202,14 +161,3 @@ def _walk(bounds, place, values, starts, rows, others, same, out):  # type: igno
             out[a, b] += line[b]
     if same:
         mirror(out)
-
-
-@jit
-def mirror(out):  # type: ignore[no-untyped-def]
-    """Copy the lower triangle to the upper one."""
-    n = out.shape[0]
-    for top in range(0, n, TILE):
-        for left in range(0, top + 1, TILE):
-            for a in range(top, min(top + TILE, n)):
-                for b in range(left, min(left + TILE, a)):
-                    out[b, a] = out[a, b]

@@ -19,7 +19,7 @@ from kernelweave._numba import jit
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.kernels.base import Array
 from kernelweave.kernels.checks import check_count
-from kernelweave.kernels.strings.columns import WILDCARD, as_alphabet, check_known, spell, written
+from kernelweave.kernels.strings.columns import WILDCARD, as_alphabet, check_known, written
 from kernelweave.kernels.strings.counting import emit
 from kernelweave.kernels.strings.near import NearKmers, kmer_starts, longest_row, place_values
 
@@ -73,7 +73,7 @@ class GappedKmer(NearKmers):
         """
         return [comb(self.l - d, self.k) for d in range(self.l - self.k + 1)]
 
-    def width(self, size: int) -> int:
+    def n_columns(self, size: int) -> int:
         """Return the number of gapped k-mers."""
         return comb(self.l, self.k) * size**self.k
 
@@ -84,7 +84,7 @@ class GappedKmer(NearKmers):
         mirrored = [number[tuple(self.l - 1 - place for place in choice[::-1])] for choice in choices]
         return _count_gapped, int(self.l), np.array(choices), np.array(mirrored)
 
-    def names(self, columns: Array, alphabet: str | Alphabet = "dna") -> list[str]:
+    def spell(self, codes: Array, alphabet: str | Alphabet) -> list[str]:
         """Return the gapped k-mers that feature columns count, with dots for wildcards.
 
         Examples
@@ -94,16 +94,27 @@ class GappedKmer(NearKmers):
         """
         self.check()
         alphabet = as_alphabet(alphabet)
-        known = check_known(self, columns, self.width(alphabet.size), alphabet)
-        choices = list(combinations(range(self.l), self.k)) if known.size else []
-        names = []
-        for column in known.tolist():
-            choice, code = divmod(column, alphabet.size**self.k)
-            letters = [WILDCARD] * self.l
-            for place, letter in zip(choices[choice], spell(code, self.k, alphabet)):
-                letters[place] = letter
-            names.append(written(letters, alphabet))
-        return names
+        known = check_known(self, codes, self.n_columns(alphabet.size), alphabet)
+        shown = {**dict(enumerate(alphabet.letters)), alphabet.mask: WILDCARD}
+        letters = self.letters(known, alphabet).tolist()
+        return [written([shown[letter] for letter in row], alphabet) for row in letters]
+
+    def letters(self, codes: Array, alphabet: str | Alphabet) -> Array:
+        """Return the letters of gapped k-mers, (m, l) int32, with the code of a masked letter where any letter fits.
+
+        Examples
+        --------
+        >>> GappedKmer(3, 2).letters(np.array([17]), "dna")
+        array([[  0, 255,   1]], dtype=int32)
+        """
+        alphabet = as_alphabet(alphabet)
+        choice, number = np.divmod(np.asarray(codes).reshape(-1).astype(np.int64), alphabet.size**self.k)
+        places = np.array(list(combinations(range(self.l), self.k)))[choice]
+        letters = np.full((len(choice), self.l), alphabet.mask, np.int32)
+        for digit in range(self.k - 1, -1, -1):
+            number, letter = np.divmod(number, alphabet.size)
+            letters[np.arange(len(choice)), places[:, digit]] = letter
+        return letters
 
 
 @jit

@@ -11,19 +11,21 @@ from typing import Any
 import numpy as np
 
 from kernelweave.data.strings.alphabet import Alphabet
+from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.checks import check_count, check_strings
-from kernelweave.kernels.strings.columns import as_alphabet, as_csr, check_columns, check_known, written
+from kernelweave.kernels.strings.columns import as_alphabet, check_known, written
 from kernelweave.kernels.strings.counts import Counts
 from kernelweave.kernels.strings.numbering import Numbering
 
 
-class Grams(Kernel):
+class Grams(Kernel, Features):
     """A kernel of sequences and of lattices whose features count strings of letters.
 
     A subclass says in `prepare` how much of each string a row has.
     """
 
+    kind = "strings"
     cumulative: bool
     length_name = "n"
     """The parameter that says how long the strings are."""
@@ -46,40 +48,37 @@ class Grams(Kernel):
         """Return the sums of the squared features."""
         return A.diagonal()
 
-    def counts(self, X: Any) -> Counts:
+    def rows(self, X: Any, dtype: type = np.float64) -> Counts:
         """Return the features of each row by code; codes take several words where one cannot tell them apart."""
         counts: Counts = self.prepare(X)
-        return counts
+        return counts.astype(dtype)
 
-    def features(self, X: Any) -> Any:
-        """Return the value of each feature, CSR (n, number of features)."""
+    def n_features(self, X: Any) -> int:
+        """Return the number of strings over the alphabet of X."""
         check_strings(self, X)
-        columns = self._columns(X.alphabet)
-        check_columns(self, columns, X.alphabet)
-        counts = self.counts(X)
-        return as_csr(counts.codes[:, 0], counts.values, counts.bounds, columns)
+        return self._columns(X.alphabet)
 
-    def spelled(self, codes: Array, alphabet: str | Alphabet) -> Array:
+    def letters(self, codes: Array, alphabet: str | Alphabet) -> Array:
         """Return the letters of the strings that codes name, (m, longest) int32, -1 behind the end.
 
         Parameters
         ----------
-        codes : (m, words) as in `counts`, or (m,) columns
+        codes : (m, words) as in `rows`, or (m,) columns
         alphabet : Alphabet or its name
         """
         codes = np.asarray(codes)
         return self.numbering(as_alphabet(alphabet)).spelled(codes if codes.ndim == 2 else codes.reshape(-1, 1))
 
-    def names(self, columns: Array, alphabet: str | Alphabet = "dna") -> list[str]:
+    def spell(self, codes: Array, alphabet: str | Alphabet) -> list[str]:
         """Return the strings that features count.
 
         Parameters
         ----------
-        columns : (m,) numbers of columns, or (m, words) codes as in `counts`
+        codes : (m, words) as in `rows`, or (m,) columns
         alphabet : Alphabet or its name
         """
         alphabet = as_alphabet(alphabet)
-        letters = self._known(np.asarray(columns), alphabet)
+        letters = self._known(np.asarray(codes), alphabet)
         return [written([alphabet.letters[code] for code in row if code >= 0], alphabet) for row in letters.tolist()]
 
     def _known(self, codes: Array, alphabet: Alphabet) -> Array:

@@ -22,10 +22,11 @@ import numpy as np
 from kernelweave._numba import jit
 from kernelweave._numba.bits import WORD, popcount
 from kernelweave._numba.hashing import GOLDEN
+from kernelweave._numba.symmetric import mirror
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.kernels.base import Array
 from kernelweave.kernels.checks import check_alphabets
-from kernelweave.kernels.strings.counts import Counts, mirror
+from kernelweave.kernels.strings.counts import Counts
 from kernelweave.kernels.strings.kmers import count_kmers, count_long_kmers
 
 WORD_BITS = 62
@@ -85,7 +86,7 @@ def own_sums(A: Counts, B: Counts, table: list[int]) -> Array:
 
 
 def _flat(counts: Counts) -> tuple[Array, Array, Array]:
-    return counts.codes.astype(np.uint64).ravel(), counts.values, counts.bounds
+    return counts.codes.astype(np.uint64).ravel(), counts.values, counts.starts
 
 
 def _fields(counts: Counts) -> tuple[int, np.uint64]:
@@ -117,7 +118,7 @@ def _by_patterns(A: Counts, B: Counts, length: int, shares: dict[int, int]) -> A
     bits = field_bits(A.alphabet.size)
     field = (1 << bits) - 1
     left, right = (counts.codes[:, 0].astype(np.uint64) for counts in (A, B))
-    rows = np.repeat(np.arange(len(B), dtype=np.int32), np.diff(B.bounds))
+    rows = np.repeat(np.arange(len(B), dtype=np.int32), np.diff(B.starts))
     slot_bits = max(len(right), 1).bit_length()
     down = np.uint64(WORD - slot_bits)
     starts = np.empty((1 << slot_bits) + 1, np.int64)
@@ -127,7 +128,7 @@ def _by_patterns(A: Counts, B: Counts, length: int, shares: dict[int, int]) -> A
         for places in combinations(range(length), j):
             kept = np.uint64(sum(field << bits * place for place in places))
             _lay_out(right & kept, rows, B.values, down, starts, *lists)
-            _add_matches(left & kept, share * A.values, A.bounds, down, starts, *lists, A is B, out)
+            _add_matches(left & kept, share * A.values, A.starts, down, starts, *lists, A is B, out)
     if A is B:
         mirror(out)
     return out

@@ -17,8 +17,9 @@ import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave.data.strings.sequences import Sequences
+from kernelweave.kernels.abilities import MOST_COLUMNS
 from kernelweave.kernels.base import Array
-from kernelweave.kernels.strings.columns import LARGEST, code_type
+from kernelweave.kernels.strings.columns import code_type
 from kernelweave.kernels.strings.counting import collect, emit
 from kernelweave.kernels.strings.counts import Counts
 from kernelweave.kernels.strings.sorting import sort_row
@@ -43,7 +44,7 @@ def count_kmers(
     bits = np.array([(base ** int(size) - 1).bit_length() for size in sizes], np.int64)
     rooms = np.zeros(len(X), np.int64)
     for size in sizes.tolist():
-        rooms += np.clip(X.lengths - size + 1, 0, min(base**size, LARGEST))
+        rooms += np.clip(X.lengths - size + 1, 0, min(base**size, MOST_COLUMNS))
     fixed = (X.codes, offsets, X.alphabet.mask, base, sizes, scales, starts, bits, turn, binary)
 
     def fill(first: int, last: int, codes: Array, values: Array, filled: int, bounds: Array) -> Any:
@@ -75,7 +76,7 @@ def digits_per_word(base: int) -> int:
     >>> digits_per_word(2), digits_per_word(257)
     (62, 7)
     """
-    return max(digits for digits in range(1, 64) if base**digits <= LARGEST)
+    return max(digits for digits in range(1, 64) if base**digits <= MOST_COLUMNS)
 
 
 @jit

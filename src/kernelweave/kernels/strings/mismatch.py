@@ -22,7 +22,6 @@ from kernelweave.kernels.base import Array
 from kernelweave.kernels.checks import check_count
 from kernelweave.kernels.strings.columns import as_alphabet, check_known, name
 from kernelweave.kernels.strings.counting import emit
-from kernelweave.kernels.strings.counts import Counts
 from kernelweave.kernels.strings.near import NearKmers, kmer_starts, longest_row, place_values
 from kernelweave.kernels.strings.numbering import Numbering
 
@@ -50,6 +49,8 @@ class Mismatch(NearKmers):
     >>> Mismatch(2, 1).names(Mismatch(2, 1).features(X)[[0]].indices)
     ['AA', 'AC', 'AG', 'AT', 'CC', 'GC', 'TC']
     """
+
+    kind = "strings"
 
     def __init__(self, k: int, m: int, reverse_complement: bool = False):
         self.k = k
@@ -87,7 +88,7 @@ class Mismatch(NearKmers):
             table.append(total)
         return table
 
-    def width(self, size: int) -> int:
+    def n_columns(self, size: int) -> int:
         """Return the number of k-mers."""
         return size**self.k
 
@@ -95,17 +96,13 @@ class Mismatch(NearKmers):
         """Return the loop over neighbours, k, m and how many neighbours a k-mer has."""
         return _count_near, int(self.k), int(self.m), self.coefficients(size)[0]
 
-    def counts(self, X: Any) -> Counts:
-        """Return how many k-mers of each row are near each k-mer, by code."""
-        return self._listed(X)
-
-    def spelled(self, codes: Array, alphabet: str | Alphabet) -> Array:
+    def letters(self, codes: Array, alphabet: str | Alphabet) -> Array:
         """Return the letters of the k-mers that codes (m, 1) or columns (m,) name, (m, k) int32."""
         self.check()
         numbering = Numbering.of(as_alphabet(alphabet).size, int(self.k), cumulative=False)
         return numbering.spelled(np.asarray(codes).reshape(-1, 1))
 
-    def names(self, columns: Array, alphabet: str | Alphabet = "dna") -> list[str]:
+    def spell(self, codes: Array, alphabet: str | Alphabet) -> list[str]:
         """Return the k-mers that feature columns count.
 
         Examples
@@ -115,7 +112,7 @@ class Mismatch(NearKmers):
         """
         self.check()
         alphabet = as_alphabet(alphabet)
-        known = check_known(self, columns, self.width(alphabet.size), alphabet)
+        known = check_known(self, codes, self.n_columns(alphabet.size), alphabet)
         return [name(column, self.k, alphabet) for column in known.tolist()]
 
 

@@ -20,9 +20,10 @@ import numpy as np
 from kernelweave._numba import jit
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences
+from kernelweave.kernels.abilities import MOST_COLUMNS, Features, check_columns
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.checks import check_strings
-from kernelweave.kernels.strings.columns import LARGEST, as_csr, check_columns, code_type, partners
+from kernelweave.kernels.strings.columns import code_type, partners
 from kernelweave.kernels.strings.counting import collect
 from kernelweave.kernels.strings.counts import Counts
 from kernelweave.kernels.strings.hamming import own_sums, pack_lmers, pair_sums
@@ -34,7 +35,7 @@ MOST_NEAR = 2**20
 """More features than this for a single letter of a row are not enumerated."""
 
 
-class NearKmers(Kernel):
+class NearKmers(Kernel, Features):
     """A kernel whose features count l-mers up to some differences."""
 
     reverse_complement: bool
@@ -52,7 +53,7 @@ class NearKmers(Kernel):
         """Return c[0], c[1], ..: how many features two l-mers at each distance share, for `size` letters."""
 
     @abstractmethod
-    def width(self, size: int) -> int:
+    def n_columns(self, size: int) -> int:
         """Return the number of feature columns for `size` letters."""
 
     @abstractmethod
@@ -73,7 +74,7 @@ class NearKmers(Kernel):
         turned = on_strings(X, length, lambda strings: pack_lmers(strings.reverse_complement(), length))
         if letters % 2 and not (turn == np.arange(len(turn))).any():
             return packed, turned  # no feature is its own reverse complement
-        if self.width(X.alphabet.size) > LARGEST:
+        if self.n_columns(X.alphabet.size) > MOST_COLUMNS:
             raise ValueError(f"{self!r} has too many features for reverse_complement=True; take shorter k-mers.")
         return packed, turned, self._explicit(X, turn, own=True)
 
@@ -104,20 +105,19 @@ class NearKmers(Kernel):
             values -= others[1].diagonal()
         return values
 
-    def features(self, X: Any) -> Any:
-        """Return how many l-mers of each row count for each feature, CSR (n, number of features)."""
-        counts = self._listed(X)
-        return as_csr(counts.codes[:, 0], counts.values, counts.bounds, self.width(X.alphabet.size))
+    def rows(self, X: Any, dtype: type = np.float64) -> Counts:
+        """Return how many l-mers of each row count for each feature, or raise where these are too many."""
+        check_columns(self, self.n_features(X))
+        return self._explicit(X, partners(self, X.alphabet, self.reverse_complement)).astype(dtype)
 
-    def _listed(self, X: Any) -> Counts:
-        """Return the features of each row, or raise where they cannot be numbered or are too many."""
+    def n_features(self, X: Any) -> int:
+        """Return the number of features over the alphabet of X."""
         self.check()
         check_strings(self, X)
-        check_columns(self, self.width(X.alphabet.size), X.alphabet)
-        return self._explicit(X, partners(self, X.alphabet, self.reverse_complement))
+        return self.n_columns(X.alphabet.size)
 
     def _few(self, alphabet: Alphabet) -> bool:
-        return self.width(alphabet.size) <= FEW_COLUMNS
+        return self.n_columns(alphabet.size) <= FEW_COLUMNS
 
     def _explicit(self, X: Any, turn: Array, own: bool = False) -> Counts:
         """Return the features of each row; `own` keeps those alone that are their own reverse complement."""
@@ -130,7 +130,7 @@ class NearKmers(Kernel):
                 f"{self!r} has {near} features for each letter of a row over the {X.alphabet.name} alphabet, too many "
                 "to list; use its Gram matrix without reverse_complement."
             )
-        columns = self.width(X.alphabet.size)
+        columns = self.n_columns(X.alphabet.size)
         offsets = np.asarray(X.offsets)
         rooms = np.minimum(np.maximum(X.lengths - self.window()[0] + 1, 0) * near, columns)
         loop, *known = self.arguments(X.alphabet.size)
@@ -141,10 +141,6 @@ class NearKmers(Kernel):
 
         codes, values, bounds = collect(rooms, code_type(columns), fill)
         return Counts(codes.reshape(-1, 1), values, bounds, X.alphabet)
-
-    @abstractmethod
-    def names(self, columns: Array, alphabet: str | Alphabet = "dna") -> list[str]:
-        """Return the k-mers that feature columns count."""
 
 
 @jit

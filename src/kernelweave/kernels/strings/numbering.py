@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelweave.data.lattices.rows import EPSILON
-from kernelweave.kernels.strings.columns import LARGEST, code_type
+from kernelweave.kernels.abilities import MOST_COLUMNS
+from kernelweave.kernels.strings.columns import code_type
 from kernelweave.kernels.strings.kmers import digits_per_word
 
 Array = np.ndarray
@@ -53,7 +54,7 @@ class Numbering:
         for length in range(1, longest + 1):
             firsts.append(columns)
             columns += size**length if cumulative or length == longest else 0
-        if columns <= LARGEST:
+        if columns <= MOST_COLUMNS:
             return Numbering(longest, size, 0, longest, np.array(firsts, np.int64), columns)
         none = np.zeros(longest, np.int64)
         return Numbering(longest, size + 1, 1, digits_per_word(size + 1), none, None)

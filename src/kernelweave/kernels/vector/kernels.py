@@ -15,10 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave._numba.csr import CSR
+from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.checks import check_count, check_number, check_positive
 from kernelweave.kernels.parts import by_rows
-from kernelweave.kernels.vector.monomials import EXPAND_UP_TO, expanded, width
+from kernelweave.kernels.vector.monomials import EXPAND_UP_TO, expanded, n_monomials
 from kernelweave.kernels.vector.table import Dot, Manhattan, SquaredDistance, as_table, variance
 
 
@@ -96,7 +98,7 @@ class GammaCurve(Curve):
         return type(self)(**{**self.get_params(deep=False), "gamma": gamma})
 
 
-class Linear(Curve):
+class Linear(Curve, Features):
     """Inner product of two rows.
 
     Examples
@@ -106,21 +108,28 @@ class Linear(Curve):
            [2., 1.]])
     """
 
+    kind = "columns"
+
     def base(self) -> Kernel:
         """Return the inner product."""
         return Dot()
 
-    def embedding(self, X: Any, dtype: type = np.float64) -> Any:
+    def rows(self, X: Any, dtype: type = np.float64) -> CSR | Array:
         """Return the table itself: its columns are the features."""
         if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype == dtype:
             return np.ascontiguousarray(X)
-        return as_table(X).astype(dtype, copy=False)
+        table = as_table(X).astype(dtype, copy=False)
+        return table if isinstance(table, np.ndarray) else CSR(table.indices[:, None], table.data, table.indptr)
+
+    def n_features(self, X: Any) -> int:
+        """Return the number of columns."""
+        return int(X.shape[1]) if getattr(X, "ndim", 0) == 2 else int(as_table(X).shape[1])
 
     def _apply(self, values: Array, n_features: int | None) -> Array:
         return values
 
 
-class Polynomial(GammaCurve):
+class Polynomial(GammaCurve, Features):
     """Power of an affine function of the inner product, ``(gamma <x, y> + coef0) ** degree``.
 
     Parameters
@@ -135,6 +144,8 @@ class Polynomial(GammaCurve):
     array([[36.,  9.],
            [ 9.,  4.]])
     """
+
+    kind = "columns"
 
     def __init__(self, degree: int = 3, gamma: float | str | None = 1.0, coef0: float = 1.0):
         self.degree = degree
@@ -167,7 +178,11 @@ class Polynomial(GammaCurve):
         table = np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), np.float64)
         return table, float(self.rate(table.shape[1])), float(self.coef0)
 
-    def embedding(self, X: Any, dtype: type = np.float64) -> Array:
+    def n_features(self, X: Any) -> int:
+        """Return the number of monomials up to the degree."""
+        return n_monomials(Linear().n_features(X), self.degree, self.coef0 > 0)
+
+    def rows(self, X: Any, dtype: type = np.float64) -> Array:
         """Return all monomials up to the degree; a ValueError where there are more than `EXPAND_UP_TO`."""
         self.check()
         if not self.definite:
@@ -175,7 +190,7 @@ class Polynomial(GammaCurve):
 
         def features(part: Any) -> Array:
             rows = as_table(part)
-            columns = width(rows.shape[1], self.degree, self.coef0 > 0)
+            columns = n_monomials(rows.shape[1], self.degree, self.coef0 > 0)
             if columns > EXPAND_UP_TO:
                 raise ValueError(
                     f"{self!r} has {columns} monomials of {rows.shape[1]} columns, more than the {EXPAND_UP_TO} that "

@@ -22,12 +22,12 @@ EXPAND_UP_TO = 5000
 """Most features that are written out: with more, kernel values or an approximation cost less."""
 
 
-def width(n_features: int, degree: int, constant: bool) -> int:
-    """Return the number of features.
+def n_monomials(n_features: int, degree: int, constant: bool) -> int:
+    """Return the number of features, one for each monomial.
 
     Examples
     --------
-    >>> width(20, 2, True), width(20, 2, False)
+    >>> n_monomials(20, 2, True), n_monomials(20, 2, False)
     (231, 210)
     """
     return math.comb(n_features + constant + degree - 1, degree)

@@ -26,7 +26,7 @@ from kernelweave.automata.intersect import intersection_pairs
 from kernelweave.automata.minimal.automaton import MinimalStore
 from kernelweave.automata.pack import pack
 from kernelweave.automata.trie import trie
-from kernelweave.kernels.abilities import Counted
+from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import Array
 from kernelweave.operators.base import Descent, DescentState
 from kernelweave.operators.features.vocabulary import Vocabulary
@@ -39,7 +39,7 @@ class StringRows:
 
     Parameters
     ----------
-    kernel : with the ability `Counted`
+    kernel : with `Features` that are strings
     X : training rows
 
     Attributes
@@ -48,21 +48,21 @@ class StringRows:
     number : (total,) which string; values : (total,); bounds : (n + 1,)
     """
 
-    def __init__(self, kernel: Counted, X: Any):
+    def __init__(self, kernel: Features, X: Any):
         found = kernel.counts(X)
         known = Vocabulary(found.codes.shape[1])
         number = known.number(found.codes)
-        self.strings = np.ascontiguousarray(kernel.spelled(known.codes(), found.alphabet), np.int32)
+        self.strings = np.ascontiguousarray(kernel.letters(known.codes(), kernel.alphabets(X)), np.int32)
         place = np.empty(known.size, np.int64)
         place[np.lexsort(self.strings.T[::-1])] = np.arange(known.size)
-        self.bounds = np.asarray(found.bounds, np.int64)
-        self.n = len(self.bounds) - 1
-        rows = np.repeat(np.arange(self.n), np.diff(self.bounds))
+        self.starts = np.asarray(found.starts, np.int64)
+        self.n = len(self.starts) - 1
+        rows = np.repeat(np.arange(self.n), np.diff(self.starts))
         order = np.lexsort((place[number], rows))
         self.number, self.values = number[order], np.asarray(found.values, np.float64)[order]
 
     def __getitem__(self, row: int) -> tuple[Array, Array]:
-        part = slice(self.bounds[row], self.bounds[row + 1])
+        part = slice(self.starts[row], self.starts[row + 1])
         return self.strings[self.number[part]], self.values[part]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from kernelweave.data.kinds import n_rows
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.abilities import Counted, Elementwise, Embedding, FeatureMap, Positional
+from kernelweave.kernels.abilities import Elementwise, Features, Positional, has_codes
 from kernelweave.kernels.base import Array, Kernel, take, width
 from kernelweave.operators.columns.sources import Embedded, Explicit, Made, Source, Stored
 from kernelweave.operators.expansion.cross import NEW_ROWS, spans
@@ -129,18 +129,18 @@ class ColumnPool:
             return 0, int(source.table.shape[1])
         if isinstance(described, Elementwise):
             return (1 if described.base().definite else 2), 0
-        return (3 if isinstance(described, FeatureMap | Counted | Positional) else 4), 0
+        return (3 if has_codes(described) or isinstance(described, Positional) else 4), 0
 
     def _embed(self, kernel: int) -> str | None:
         """Hold a kernel by its explicit features where they are few; return the reason."""
         described = self.kernels[kernel]
-        if not isinstance(described, Embedding):
+        if not isinstance(described, Features) or described.kind != "columns":
             return None
         try:
-            size = self.n * _bytes(described.embedding(self.X[:NEW_ROWS])) / max(1, min(self.n, NEW_ROWS))
+            size = self.n * _bytes(described.features(self.X[:NEW_ROWS])) / max(1, min(self.n, NEW_ROWS))
             if self.held + size > EMBED_SHARE * self.budget:
                 return None
-            table = described.embedding(self.X)
+            table = described.features(self.X)
         except ValueError:  # too many features
             return None
         self.held += size

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from kernelweave.kernels.abilities import Counted, Embedding, FeatureMap, Positional, Square
+from kernelweave.kernels.abilities import Features, Positional, Square, has_codes
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.base import width as row_width
 from kernelweave.kernels.tree import Centred, On, Scaled, Sum
@@ -34,7 +34,6 @@ from kernelweave.operators.expansion.weights import (
     coded_weights,
     stored_codes,
 )
-from kernelweave.operators.features.vocabulary import feature_rows
 from kernelweave.operators.gram.mixture import Family
 
 MAKING, CURVE = 240.0, 120.0
@@ -217,7 +216,7 @@ def _way(piece: Piece) -> str:
     if isinstance(kernel, Positional):
         return "positions" if has_tables(kernel, piece.rows) else "values"
     row = piece.rows[share.places[:1]]
-    if isinstance(kernel, FeatureMap | Counted):
+    if has_codes(kernel):
         return _coded(kernel, row, *share.coef.shape)
     return _folded(kernel, row, *share.coef.shape)
 
@@ -225,12 +224,12 @@ def _way(piece: Piece) -> str:
 def _coded(kernel: Kernel, row: Any, rows: int, outputs: int) -> str:
     """Return whether a kernel with codes is scored by their weights, stored or not, or by kernel values."""
     try:
-        found = feature_rows(kernel, row)
+        found = cast(Features, kernel).counts(row)
     except ValueError:  # more features than can be listed: kernel values have no such limit
         return "values"
     words, most = found.codes.shape[1], max(1, len(found.values)) * rows
-    if words == 1 and isinstance(kernel, FeatureMap):
-        most = min(most, kernel.features(row).shape[1])
+    if words == 1:
+        most = min(most, cast(Features, kernel).n_features(row))
     return "codes" if 8.0 * most * (words + outputs) <= STORED_BYTES else "codes on demand"
 
 
@@ -238,7 +237,7 @@ def _folded(kernel: Kernel, row: Any, columns: int, outputs: int) -> str:
     """Return whether columns of a table cost less as weights, as a quadratic form or as kernel values."""
     leaf = next(kernel.leaves())
     square = leaf.direct and isinstance(leaf.kernel, Square) and leaf.kernel.degree == 2
-    if not square and not isinstance(kernel, Embedding):
+    if not square and not isinstance(kernel, Features):
         return "values"
     size = row_width(kernel.prepare(row))
     costs = {"values": columns * (size + CURVE)}
@@ -252,10 +251,10 @@ def _folded(kernel: Kernel, row: Any, columns: int, outputs: int) -> str:
 
 def _width(kernel: Kernel, row: Any) -> int | None:
     """Return the number of explicit features, or None where there are none or too many."""
-    if not isinstance(kernel, Embedding):
+    if not isinstance(kernel, Features):
         return None
     try:
-        return int(kernel.embedding(row).shape[1])
+        return int(kernel.features(row).shape[1])
     except ValueError:  # too many monomials, or some of negative weight
         return None
 

@@ -12,15 +12,16 @@ from typing import Any, cast
 
 import numpy as np
 
+from kernelweave._numba.csr import CSR
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.abilities import Embedding
+from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.tree import Leaf
 from kernelweave.operators.expansion.base import Share, State, held_bytes
 from kernelweave.operators.expansion.cross import spans
 from kernelweave.operators.expansion.values import SupportRows
-from kernelweave.operators.features.design.maps import CodedMap, ColumnMap, Columns, number_codes
-from kernelweave.operators.features.vocabulary import FeatureRows, Vocabulary, feature_rows
+from kernelweave.operators.features.design.maps import CodedMap, ColumnMap, number_codes
+from kernelweave.operators.features.vocabulary import Vocabulary
 
 ROWS_TOGETHER = 2048
 """Rows whose features are made together at most."""
@@ -74,29 +75,26 @@ class FeatureWeights:
         return held_bytes([self.w, *[part for part in (self.map.codes, known) if part is not None]])
 
 
-def rows_together(some: FeatureRows | Columns) -> int:
+def rows_together(some: CSR) -> int:
     """Return of how many rows the features are made together, by those of a few rows."""
-    each = max(1, len(some.values) // max(1, len(some.bounds) - 1))
+    each = max(1, some.entries // max(1, len(some)))
     return int(np.clip(ENTRIES_TOGETHER // each, 1, ROWS_TOGETHER))
 
 
 def coded_weights(kernel: Kernel, share: Share, kept: Any) -> FeatureWeights:
     """Return the normal vector of kept rows over the codes of their features."""
-    coef = share.coef * share.factor
+    coef, able = share.coef * share.factor, cast(Features, kernel)
     known: Vocabulary | None = None
     w = np.zeros((coef.shape[1], 0))
     rows = kept if len(share.places) == kept.shape[0] else kept[share.places]
-    for cut in spans(len(coef), rows_together(feature_rows(kernel, rows[:LOOKED_AT]))):
-        found = feature_rows(kernel, rows[cut])
+    for cut in spans(len(coef), rows_together(able.counts(rows[:LOOKED_AT]))):
+        found = able.counts(rows[cut])
         known = known or Vocabulary(found.codes.shape[1])
-        number, sizes = known.number(found.codes), np.diff(found.bounds)
+        number, sizes = known.number(found.codes), np.diff(found.starts)
         w = np.pad(w, ((0, 0), (0, known.size - w.shape[1])))
         for line, alpha in zip(w, coef[cut].T):
             line += np.bincount(number, weights=found.values * np.repeat(alpha, sizes), minlength=known.size)
-    codes = cast(Vocabulary, known).codes()
-    columns = CodedMap(kernel, codes, rows[:1])
-    columns.__dict__["vocabulary"] = known  # a cached property: the codes need not be numbered again
-    return FeatureWeights(share.kernel, columns, w)
+    return FeatureWeights(share.kernel, CodedMap.of(kernel, cast(Vocabulary, known), rows[:1]), w)
 
 
 def stored_codes(kernel: Kernel, share: Share, kept: Any, state: State) -> FeatureWeights:
@@ -153,7 +151,7 @@ class DenseWeights:
 
     Parameters
     ----------
-    number, kernel : with the ability `Embedding`
+    number, kernel : with the ability `Features`
     w : (features, outputs)
     """
 
@@ -161,14 +159,14 @@ class DenseWeights:
 
     def __init__(self, number: int, kernel: Kernel, w: Array):
         self.numbers: tuple[int, ...] = (number,)
-        self.kernel, self.w = cast(Embedding, kernel), w
+        self.kernel, self.w = cast(Features, kernel), w
 
     @classmethod
     def of(cls, kernel: Kernel, share: Share, kept: Any) -> DenseWeights:
         """Return the weights that columns of a kernel add up to."""
         some, coef = kept[share.places], share.coef * share.factor
         w = sum(
-            np.asarray(cast(Embedding, kernel).embedding(some[part]).T @ coef[part])
+            np.asarray(cast(Features, kernel).features(some[part]).T @ coef[part])
             for part in spans(len(coef), ROWS_TOGETHER)
         )
         return cls(share.kernel, kernel, np.ascontiguousarray(w))
@@ -181,7 +179,7 @@ class DenseWeights:
     def scores(self, X: Any, engine: Engine) -> Array:
         """Return features times weights."""
         cuts = spans(X.shape[0], ROWS_TOGETHER)
-        made = engine.map(lambda cut: np.asarray(self.kernel.embedding(X[cut]) @ self.w), cuts)
+        made = engine.map(lambda cut: np.asarray(self.kernel.features(X[cut]) @ self.w), cuts)
         return np.concatenate([np.zeros((0, self.w.shape[1])), *made])
 
     def contributions(self, X: Any, engine: Engine) -> Array:

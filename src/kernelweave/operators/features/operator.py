@@ -9,76 +9,64 @@ Columns that occur in one training row only never meet another row.  They are no
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, cast
 
 import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave._numba.coordinate import box_step
+from kernelweave._numba.csr import CSR
 from kernelweave._numba.rows import row_add, row_dot
+from kernelweave._numba.symmetric import mirror
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.abilities import Counted
+from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.operators.base import Descent, DescentState
 from kernelweave.operators.expansion.cross import spans
-from kernelweave.operators.features.vocabulary import FeatureRows, Vocabulary, feature_rows
+from kernelweave.operators.features.vocabulary import Vocabulary, commonest_first
 
 SHARD = 4096
 """Rows of one part of a product; cut by size, so that bits do not depend on threads."""
 LOOK = 1 << 16
 """Values looked at together."""
-HOT = 1 << 15
-"""Columns whose weights lie together in the second-level cache."""
 BATCH = 64
 """Lines of a Gram matrix that are one part of the work."""
-MIRRORED = 32
-"""Side of the squares in which a Gram matrix is mirrored: both stay in the first-level cache."""
 
 
 @dataclass(frozen=True)
 class SharedColumns:
-    """Rows of sparse features, with the columns renumbered and those of a single row left out.
-
-    Columns rise with the codes of the features, which rise in each row, so that walking along a row walks along w; the
-    commonest ones come first, so that most steps stay in a part of w that the caches hold.
+    """Rows of features with numbered columns (see `commonest_first`), those that a single row has left out.
 
     Attributes
     ----------
-    starts : (n + 1,) int64; columns, values : (entries,) of the shared columns
+    block : the entries of the shared columns
     own : (n,) squared length of what is left out; diagonal : (n,) that of the whole row
     codes : (width, words) what each column is, or None where several kernels share the columns
     """
 
-    starts: Array
-    columns: Array
-    values: Array
+    block: CSR
     own: Array
     diagonal: Array
     width: int
     codes: Array | None = None
 
     @classmethod
-    def of(cls, features: FeatureRows) -> SharedColumns:
-        """Return the features of n rows."""
-        n = len(features.bounds) - 1
-        known = Vocabulary(features.codes.shape[1])
-        number = known.number(features.codes)
-        rows_with = np.bincount(number, minlength=known.size)
-        codes = known.codes()
-        order = np.lexsort(codes.T[::-1])
-        order = order[rows_with[order] > 1]
-        common = rows_with[order] > np.partition(rows_with[order], -HOT)[-HOT] if len(order) > HOT else order >= 0
-        order = np.concatenate([order[common], order[~common]])
+    def of(cls, rows: CSR) -> SharedColumns:
+        """Return the features of n rows, which come as codes."""
+        known = Vocabulary(rows.codes.shape[1])
+        number = known.number(rows.codes)
+        rows_with, codes = np.bincount(number, minlength=known.size), known.codes()
+        order = np.flatnonzero(rows_with > 1)
+        order = order[commonest_first(codes[order], rows_with[order])]
         shared = np.full(known.size, -1, np.int32)
         shared[order] = np.arange(len(order), dtype=np.int32)
         kept = int(rows_with[order].sum())
-        starts, own, diagonal = np.zeros(n + 1, np.int64), np.zeros(n), np.empty(n)
+        starts, own = np.zeros(len(rows) + 1, np.int64), np.zeros(len(rows))
         columns = np.empty(kept, np.uint32)
-        values: Array = np.empty(kept, _value_type(features.values))
-        row_squares(features.bounds, features.values, diagonal)
-        _keep(features.bounds, number, shared, features.values, starts, columns, values, own)
-        return cls(starts, columns, values, own, diagonal, len(order), codes[order])
+        values: Array = np.empty(kept, _value_type(rows.values))
+        _keep(rows.starts, number, shared, rows.values, starts, columns, values, own)
+        return cls(CSR(columns, values, starts), own, rows.diagonal(), len(order), codes[order])
 
     @property
     def n(self) -> int:
@@ -87,35 +75,26 @@ class SharedColumns:
 
     def taken(self, rows: Array) -> SharedColumns:
         """Return some of the rows, with the same columns."""
-        starts = np.concatenate([[0], np.cumsum(np.diff(self.starts)[rows])])
-        columns, values = np.empty(starts[-1], self.columns.dtype), np.empty(starts[-1], self.values.dtype)
-        take_entries(*self.arrays(), np.asarray(rows, np.int64), starts, columns, values)
-        return SharedColumns(starts, columns, values, self.own[rows], self.diagonal[rows], self.width, self.codes)
-
-    def arrays(self) -> tuple[Array, Array, Array]:
-        """Return what the jitted loops read."""
-        return self.starts, self.columns, self.values
+        block = self.block.taken(rows)
+        return SharedColumns(block, self.own[rows], self.diagonal[rows], self.width, self.codes)
 
     @cached_property
     def single(self) -> Array:
         """The values in single precision."""
-        return self.values.astype(np.float32, copy=False)
+        return self.block.values.astype(np.float32, copy=False)
 
     def vector(self, rows: Array, steps: Array, dtype: type = np.float64) -> Array:
         """Return the normal vector ``sum_j steps_j phi(x_j)`` over the shared columns."""
-        w: Array = np.zeros(self.width, dtype)
-        scatter(*self.arrays(), rows, steps, w)
-        return w
+        return self.block.vector(rows, steps, self.width, dtype)
 
     def outputs(self, w: Array, engine: Engine, out: Array) -> None:
         """Add ``<phi(x_i), w>`` to every row's output."""
-        arrays = self.arrays()
-        engine.map_into(out, lambda s, shard: gather_rows(*arrays, w, s.start, shard), spans(self.n, SHARD))
+        engine.map_into(out, partial(self.block.outputs, w), spans(self.n, SHARD))
 
     @property
     def nbytes(self) -> int:
         """Bytes in use."""
-        return sum(part.nbytes for part in (*self.arrays(), self.own, self.diagonal))
+        return self.block.nbytes + self.own.nbytes + self.diagonal.nbytes
 
 
 class FeatureOperator:
@@ -123,12 +102,12 @@ class FeatureOperator:
 
     Parameters
     ----------
-    kernel : with the ability `FeatureMap`
+    kernel : with the ability `Features`
     X : training rows
     """
 
     def __init__(self, kernel: Kernel, X: Any, engine: Engine):
-        self._set(SharedColumns.of(feature_rows(kernel, X)), engine, kernel, X)
+        self._set(SharedColumns.of(cast(Features, kernel).counts(X)), engine, kernel, X)
 
     @classmethod
     def bound(cls, shared: SharedColumns, engine: Engine) -> FeatureOperator:
@@ -154,10 +133,10 @@ class FeatureOperator:
     def submatrix(self, rows: Array) -> Array:
         """Return ``K[rows][:, rows]``."""
         out, rows = np.empty((len(rows), len(rows))), np.asarray(rows, dtype=np.int64)
-        arrays, own, width = self.shared.arrays(), self.shared.own, self.shared.width
+        arrays, own, width = self.shared.block.arrays(), self.shared.own, self.shared.width
         lines = spans(len(rows), BATCH)
         self.engine.map_into(out, lambda s, some: inside(*arrays, own, width, rows, s.start, some), lines)
-        mirror_below(out)
+        mirror(out)
         return out
 
     def add_to(self, out: Array, rows: Array, steps: Array) -> None:
@@ -175,7 +154,7 @@ class FeatureOperator:
         """Return a weight vector that is an automaton, for coordinate descent on all rows."""
         from kernelweave.operators.automata.descent import STRING_STORES, StringDescent, StringRows
 
-        if not isinstance(self.kernel, Counted):
+        if not isinstance(self.kernel, Features) or self.kernel.kind != "strings":
             raise TypeError(f"store={store!r} holds strings, but the features of {self.kernel or 'a sum'!r} are none.")
         return StringDescent(STRING_STORES[store](StringRows(self.kernel, self.X)), self.descent(None, np.float64))
 
@@ -193,9 +172,9 @@ class FeatureDescent:
 
     def sweep(self, rows: Array, state: DescentState) -> float:
         """Step along each of the rows in turn; return by how much the sum of alpha changed."""
-        shared = self.shared
-        values = shared.single if self.dtype is np.float32 else shared.values
-        return float(_sweep(shared.starts, shared.columns, values, shared.own, self.rows, self.w, rows, *state))
+        shared, block = self.shared, self.shared.block
+        values = shared.single if self.dtype is np.float32 else block.values
+        return float(_sweep(block.starts, block.columns, values, shared.own, self.rows, self.w, rows, *state))
 
     def outputs(self, alpha: Array) -> Array:
         """Return the outputs of every row as the normal vector has them."""
@@ -208,9 +187,9 @@ class FeatureDescent:
         moved = np.flatnonzero(alpha)
         w = self.shared.vector(self.rows[moved], alpha[moved])
         if rows is not None:
-            named, out, arrays = self.rows[rows], np.zeros(len(rows)), self.shared.arrays()
+            named, out, block = self.rows[rows], np.zeros(len(rows)), self.shared.block
             self.engine.map_into(
-                out, lambda s, shard: gather_some(*arrays, w, named[s], shard), spans(len(rows), SHARD)
+                out, lambda s, shard: block.some_outputs(w, named[s], shard), spans(len(rows), SHARD)
             )  # fmt: skip
             return out + self.shared.own[named] * alpha[rows]
         out = np.zeros(self.shared.n)
@@ -228,16 +207,6 @@ def _value_type(values: Array) -> type:
 
 
 @jit
-def row_squares(starts, values, out):  # type: ignore[no-untyped-def]
-    """Write the sum of squares of each row."""
-    for i in range(len(out)):
-        total = 0.0
-        for t in range(starts[i], starts[i + 1]):
-            total += values[t] * values[t]
-        out[i] = total
-
-
-@jit
 def _keep(starts, number, shared, values, new_starts, new_columns, new_values, own):  # type: ignore[no-untyped-def]
     filled = 0
     for i in range(len(own)):
@@ -249,39 +218,6 @@ def _keep(starts, number, shared, values, new_starts, new_columns, new_values, o
                 new_columns[filled], new_values[filled] = column, values[t]
                 filled += 1
         new_starts[i + 1] = filled
-
-
-@jit
-def take_entries(starts, columns, values, rows, new_starts, new_columns, new_values):  # type: ignore[no-untyped-def]
-    """Copy the entries of some rows to where they start among the new ones."""
-    for j in range(len(rows)):
-        first, size = starts[rows[j]], new_starts[j + 1] - new_starts[j]
-        new_columns[new_starts[j] : new_starts[j + 1]] = columns[first : first + size]
-        new_values[new_starts[j] : new_starts[j + 1]] = values[first : first + size]
-
-
-@jit
-def scatter(starts, columns, values, rows, steps, w):  # type: ignore[no-untyped-def]
-    """``w += sum_j steps[j] phi(rows[j])``."""
-    for j in range(len(rows)):
-        first, last = starts[rows[j]], starts[rows[j] + 1]
-        row_add(columns[first:last], values[first:last], steps[j], w)
-
-
-@jit
-def gather_rows(starts, columns, values, w, start, out):  # type: ignore[no-untyped-def]
-    """``out[i] += <phi(start + i), w>``."""
-    for i in range(len(out)):
-        first, last = starts[start + i], starts[start + i + 1]
-        out[i] += row_dot(columns[first:last], values[first:last], w, 0.0)
-
-
-@jit
-def gather_some(starts, columns, values, w, rows, out):  # type: ignore[no-untyped-def]
-    """``out[j] += <phi(rows[j]), w>``."""
-    for j in range(len(rows)):
-        first, last = starts[rows[j]], starts[rows[j] + 1]
-        out[j] += row_dot(columns[first:last], values[first:last], w, 0.0)
 
 
 @jit
@@ -300,16 +236,6 @@ def inside(starts, columns, values, own, width, rows, start, out):  # type: igno
             out[line, b] = total + (own[i] if i == j else 0.0)
         for t in range(starts[i], starts[i + 1]):
             w[columns[t]] = 0.0
-
-
-@jit
-def mirror_below(out):  # type: ignore[no-untyped-def]
-    """Copy what lies below the diagonal of a matrix to above it."""
-    for top in range(0, len(out), MIRRORED):
-        for left in range(top, len(out), MIRRORED):
-            for i in range(top, min(top + MIRRORED, len(out))):
-                for j in range(max(left, i + 1), min(left + MIRRORED, len(out))):
-                    out[i, j] = out[j, i]
 
 
 @jit

@@ -8,15 +8,16 @@ A weighted sum of such kernels is one with the features of all, those of kernel 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave._numba.csr import CSR
 from kernelweave.engines.base import Engine
+from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.operators.features.operator import FeatureOperator, SharedColumns
-from kernelweave.operators.features.vocabulary import feature_rows
 
 CURVATURE_ROWS = 500
 """Kernel values of sparse rows cost as much as the rows are long."""
@@ -40,7 +41,7 @@ class FeatureSet:
     @classmethod
     def of(cls, kernels: Sequence[Kernel], X: Any, engine: Engine) -> FeatureSet:
         """Bind kernels to training rows."""
-        return cls([SharedColumns.of(feature_rows(kernel, X)) for kernel in kernels], engine)
+        return cls([SharedColumns.of(cast(Features, kernel).counts(X)) for kernel in kernels], engine)
 
     def restricted(self, rows: Array) -> FeatureSet:
         """Return the same kernels on some of the rows."""
@@ -84,16 +85,16 @@ class FeatureSet:
 def joined(parts: Sequence[SharedColumns], weights: Array) -> SharedColumns:
     """Return the features of several kernels behind one another, times the roots of their weights."""
     used = [(part, weight) for part, weight in zip(parts, weights) if weight > 0]
-    n, entries = parts[0].n, sum(len(part.columns) for part, _ in used)
-    starts = np.sum([part.starts for part, _ in used], axis=0) if used else np.zeros(n + 1, np.int64)
+    n, entries = parts[0].n, sum(part.block.entries for part, _ in used)
+    starts = np.sum([part.block.starts for part, _ in used], axis=0) if used else np.zeros(n + 1, np.int64)
     columns, values = np.empty(entries, np.uint32), np.empty(entries)
     own, diagonal, filled, width = np.zeros(n), np.zeros(n), starts[:-1].copy(), 0
     for part, weight in used:
-        _join(*part.arrays(), width, np.sqrt(weight), filled, columns, values)
+        _join(*part.block.arrays(), width, np.sqrt(weight), filled, columns, values)
         own += weight * part.own
         diagonal += weight * part.diagonal
         width += part.width
-    return SharedColumns(starts, columns, values, own, diagonal, width)
+    return SharedColumns(CSR(columns, values, starts), own, diagonal, width)
 
 
 @jit

@@ -8,41 +8,19 @@ a look-up costs one cache line.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
-
 import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave._numba.hashing import folded, home
-from kernelweave.kernels.abilities import Counted, FeatureMap
-from kernelweave.kernels.base import Array, Kernel
+from kernelweave.kernels.base import Array
 
 FIRST_LINES = 1 << 12
 GROWTH = 4
 """Lines for each code right after the table has grown; it grows again at two."""
 AHEAD = 16
 """Codes whose lines are fetched together."""
-
-
-class FeatureRows(NamedTuple):
-    """Sparse features of n rows: codes (total, words), each once a row, values (total,), bounds (n + 1,)."""
-
-    codes: Array
-    values: Array
-    bounds: Array
-
-
-def feature_rows(kernel: Kernel, X: Any) -> FeatureRows:
-    """Return the features of rows under a kernel that counts strings, or has any other explicit features."""
-    if isinstance(kernel, Counted):
-        found = kernel.counts(X)
-        return FeatureRows(found.codes, found.values, found.bounds)
-    return as_rows(cast(FeatureMap, kernel).features(X))
-
-
-def as_rows(table: Any) -> FeatureRows:
-    """Return a CSR table as rows of codes, its column numbers."""
-    return FeatureRows(table.indices.reshape(-1, 1), table.data, table.indptr)
+HOT = 1 << 15
+"""Columns whose weights lie together in the second-level cache."""
 
 
 class Vocabulary:
@@ -87,10 +65,33 @@ class Vocabulary:
         out[self.lines[used, -1]] = self.lines[used, :-1]
         return out
 
+    def copy(self) -> Vocabulary:
+        """Return a vocabulary that may grow while this one stays."""
+        made = Vocabulary(self.words)
+        made.lines, made.size = self.lines.copy(), self.size
+        return made
+
     @property
     def nbytes(self) -> int:
         """Bytes in use."""
         return self.lines.nbytes
+
+
+def commonest_first(codes: Array, rows_with: Array) -> Array:
+    """Return the order in which features get columns: the commonest first, else rising with the codes.
+
+    Walking along a row, whose codes rise, then walks along w, and most steps stay in a part of w that the caches hold.
+
+    Parameters
+    ----------
+    codes : (m, words), distinct
+    rows_with : (m,) how many rows have each feature
+    """
+    order = np.lexsort(codes.T[::-1])
+    if len(order) <= HOT:
+        return order
+    common = rows_with[order] > np.partition(rows_with, -HOT)[-HOT]
+    return np.concatenate([order[common], order[~common]])
 
 
 def _empty(least: int, words: int) -> Array:

@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave._numba.csr import CSR
+from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import Array, Kernel
-from kernelweave.operators.features.design.maps import features_of, has_features
-from kernelweave.operators.features.vocabulary import FIRST_LINES, FeatureRows, Vocabulary
+from kernelweave.operators.features.design.maps import rows_of
+from kernelweave.operators.features.vocabulary import FIRST_LINES, Vocabulary
 from kernelweave.operators.memory import memory_budget, show_bytes
 from kernelweave.operators.planner.one import FINE_TOLERANCE, SAMPLE, Plan
 
@@ -50,15 +52,15 @@ class Layout(NamedTuple):
 
 def measured(kernel: Kernel, X: Any, tol: float) -> Form:
     """Judge the features of all rows by some of them."""
-    if not has_features(kernel):
+    if not isinstance(kernel, Features):
         raise TypeError(f"{kernel!r} has no explicit features; wrap it in IncompleteCholesky, Nystrom or Fourier.")
     n = X.shape[0]
     some = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64))
-    found = features_of(kernel, X[some])
-    if not isinstance(found, FeatureRows):
+    found = rows_of(kernel, X[some])
+    if not isinstance(found, CSR):
         return Form(found.shape[1], found.shape[1], 0, tol >= FINE_TOLERANCE and is_single(found, tol))
     entries = len(found.values) / max(1, len(some))
-    every_other = np.repeat(np.arange(len(some)) % 2 == 0, np.diff(found.bounds))
+    every_other = np.repeat(np.arange(len(some)) % 2 == 0, np.diff(found.starts))
     few, many = _distinct(found.codes[every_other]), _distinct(found.codes)
     power = min(max(np.log2(max(many, 1) / max(few, 1)), 0.0), 1.0)
     width = min(many * (n / max(1, len(some))) ** power, entries * n)

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.abilities import Counted, FeatureMap, Positional
+from kernelweave.kernels.abilities import Positional, has_codes
 from kernelweave.kernels.base import Kernel, count
 from kernelweave.operators.features.set import FeatureSet
 from kernelweave.operators.gram.family import SharedSet, StoredSet
@@ -109,7 +109,7 @@ def bind_features(
 ) -> tuple[Any, Plan] | None:
     """Bind kernels that all have explicit features, where there are many rows; None where they do not or do not fit."""
     n = X.shape[0]
-    able = all(isinstance(kernel, FeatureMap | Counted) and not isinstance(kernel, Positional) for kernel in kernels)
+    able = all(has_codes(kernel) and not isinstance(kernel, Positional) for kernel in kernels)
     if n <= GRAM_UP_TO or not able:
         return None
     try:

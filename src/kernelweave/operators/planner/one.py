@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.abilities import Counted, FeatureMap, Positional
+from kernelweave.kernels.abilities import Features, Positional, has_codes
 from kernelweave.kernels.base import Kernel, count
 from kernelweave.operators.base import Operator
 from kernelweave.operators.features.operator import FeatureOperator
-from kernelweave.operators.features.vocabulary import feature_rows
 from kernelweave.operators.gram.cached import CachedColumns
 from kernelweave.operators.gram.dense import DenseGram
 from kernelweave.operators.kmers.positional import LetterRows, PositionalOperator
@@ -101,7 +100,7 @@ def bind(
     """
     if form == "explicit" or (form == "auto" and X.shape[0] > GRAM_UP_TO):
         try:
-            operator = bind_explicit(kernel, X, engine, limit)
+            operator = bind_explicit(kernel, X, engine, limit, form == "explicit")
         except (MemoryError, ValueError):  # too many features for the memory or for column numbers
             if form == "explicit":
                 raise
@@ -117,8 +116,13 @@ def bind(
     return CachedColumns(kernel, prepared, engine, chosen.columns, chosen.dtype)
 
 
-def bind_explicit(kernel: Kernel, X: Any, engine: Engine, limit: float | str | None) -> Operator | None:
-    """Bind a kernel through its features: k-mers with a place as tries, others as sparse rows; None without any."""
+def bind_explicit(
+    kernel: Kernel, X: Any, engine: Engine, limit: float | str | None, asked: bool = False
+) -> Operator | None:  # fmt: skip
+    """Bind a kernel through its features: k-mers with a place as tries, others as sparse rows; None without any.
+
+    Features that are the columns of a table are taken where they are asked for: kernel values cost less there.
+    """
     if isinstance(kernel, Positional):
         prepared = kernel.prepare(X)
         length = prepared.codes.shape[1]
@@ -128,7 +132,7 @@ def bind_explicit(kernel: Kernel, X: Any, engine: Engine, limit: float | str | N
             size = index_bytes(len(prepared.codes), length, cells.shape[1], rows.spelling)
             _refuse(size, f"The sorted k-mers of {len(prepared.codes)} sequences", limit)
             return PositionalOperator(kernel, prepared, rows, spread(cells, shifts))
-    if isinstance(kernel, FeatureMap | Counted):
+    if has_codes(kernel) or (asked and isinstance(kernel, Features)):
         _refuse(feature_bytes(kernel, X), f"The features of {X.shape[0]} rows", limit)
         return FeatureOperator(kernel, X, engine)
     return None
@@ -138,7 +142,7 @@ def feature_bytes(kernel: Kernel, X: Any) -> float:
     """Return about how many bytes the features of all rows take while they are made, judged by some of the rows."""
     n = X.shape[0]
     some = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64))
-    return float(n * len(feature_rows(kernel, X[some]).values) / max(1, len(some)) * FEATURE_BYTES)
+    return float(n * cast(Features, kernel).counts(X[some]).entries / max(1, len(some)) * FEATURE_BYTES)
 
 
 def _refuse(size: float, what: str, limit: float | str | None) -> None:

@@ -75,7 +75,7 @@ def both_strands(counts: Counts, numbering: Numbering, turn: Array) -> Counts:
     word = np.argmax(differs, axis=1)
     entries = np.arange(len(own))
     smaller = (other[entries, word] < own[entries, word])[:, np.newaxis]
-    codes, values, bounds = merge_rows(np.where(smaller, other, own), counts.values, counts.bounds)
+    codes, values, bounds = merge_rows(np.where(smaller, other, own), counts.values, counts.starts)
     return Counts(codes.astype(counts.codes.dtype), values, bounds, counts.alphabet)
 
 

@@ -41,11 +41,11 @@ def on_strings(X: Any, length: int, count: Callable[[Sequences], Counts]) -> Cou
     strings = Sequences(letters.ravel(), length * np.arange(len(letters) + 1), X.alphabet)
 
     def some(first: int, last: int) -> Any:
-        ends = lmers.bounds[first : last + 1]
+        ends = lmers.starts[first : last + 1]
         found = count(strings[ends[0] : ends[-1]])
-        values = found.values * np.repeat(lmers.values[ends[0] : ends[-1]], np.diff(found.bounds))
-        return merge_rows(found.codes.astype(np.int64), values, found.bounds[ends - ends[0]])
+        values = found.values * np.repeat(lmers.values[ends[0] : ends[-1]], np.diff(found.starts))
+        return merge_rows(found.codes.astype(np.int64), values, found.starts[ends - ends[0]])
 
     like = count(strings[:0]).codes
-    cuts = cuts_at(lmers.bounds, LMERS_AT_A_TIME)
+    cuts = cuts_at(lmers.starts, LMERS_AT_A_TIME)
     return Counts(*gather(cuts, like.shape[1], like.dtype.type, some), X.alphabet)

@@ -159,7 +159,7 @@ class Rational(Grams):
         """Return how output strings are numbered over an alphabet."""
         return numbering_of(alphabet.size, self.longest)
 
-    def counts(self, X: Any) -> Counts:
+    def rows(self, X: Any, dtype: type = np.float64) -> Counts:
         """Return T(x, z) of each row x and every string z that T writes, by code."""
         self.check(X)
         if not self.decomposed:
@@ -187,7 +187,7 @@ class Rational(Grams):
                 f"Row {row} has output strings of {letters[row]} letters under {self!r}, and features have up to "
                 f"{numbering.longest}; use its Gram matrix, which needs no list."
             )
-        return Counts(*listed_strings(table, paths, numbering), X.alphabet)
+        return Counts(*listed_strings(table, paths, numbering), X.alphabet).astype(dtype)
 
     def _columns(self, alphabet: Alphabet) -> int:
         return (alphabet.size + 1) ** self.longest

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave._numba.symmetric import mirror
 from kernelweave.automata.algorithms.compose import compose
 from kernelweave.automata.algorithms.determinize import determinize
 from kernelweave.automata.algorithms.epsilon import remove_epsilon
@@ -31,7 +32,6 @@ from kernelweave.data.lattices.rows import Lattices
 from kernelweave.data.rows import offsets_of
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences
-from kernelweave.kernels.strings.counts import mirror
 
 PAIRS_AT_A_TIME = 2**16
 """Pairs of rows that are listed before they are compared."""

@@ -6,27 +6,21 @@ while there is room; a design that does not fit is made afresh whenever it is re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave._numba.csr import CSR
 from kernelweave.engines.base import Engine
+from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.operators.expansion.cross import spans
-from kernelweave.operators.features.design.maps import (
-    CodedMap,
-    ColumnMap,
-    Columns,
-    DenseMap,
-    features_of,
-    number_codes,
-    ordered,
-)
-from kernelweave.operators.features.design.rows import DenseRows, Rows, SparseRows
-from kernelweave.operators.features.vocabulary import FeatureRows, Vocabulary
+from kernelweave.operators.features.design.maps import CodedMap, ColumnMap, DenseMap, number_codes, rows_of
+from kernelweave.operators.features.design.rows import DenseRows, Rows
+from kernelweave.operators.features.vocabulary import Vocabulary, commonest_first
 from kernelweave.operators.memory import show_bytes
 from kernelweave.operators.planner.design import MOST_COLUMNS, Form, is_single
 
@@ -85,14 +79,13 @@ def _fill(maps: Sequence[ColumnMap], offsets: Array, X: Any, cut: Any, target: A
         target[:, first:last] = one.columns(some)
 
 
-def _read(kernels: Sequence[Kernel], X: Any, tol: float, cut: slice) -> list[Any]:
+def _read(makers: Sequence[Callable[[Any], Array | CSR]], X: Any, tol: float, cut: slice) -> list[Array | CSR]:
     """Return the features of some rows under every kernel, in single precision where that will do."""
-    some, made = X[cut], []
-    for kernel in kernels:
-        found = features_of(kernel, some)
-        values = found.values if isinstance(found, FeatureRows) else found
-        kept = values.astype(np.float32) if is_single(values, tol) else values
-        made.append(found._replace(values=kept) if isinstance(found, FeatureRows) else kept)
+    some, made = X[cut], list[Array | CSR]()
+    for make in makers:
+        found = make(some)
+        values = found.values if isinstance(found, CSR) else found
+        made.append(found.astype(np.float32) if is_single(values, tol) else found)
     return made
 
 
@@ -101,16 +94,18 @@ class Survey:
 
     Parameters
     ----------
+    former : for each kernel the map of former rows, whose columns keep their numbers, or None
     forms : of the features of each kernel
     budget : bytes for what is kept and for the numbers of the codes
     keep : whether to keep the features
     """
 
     def __init__(
-        self, kernels: Sequence[Kernel], forms: Sequence[Form], X: Any, tol: float, budget: float, keep: bool
+        self, kernels: Sequence[Kernel], former: Sequence[ColumnMap | None], forms: Sequence[Form], X: Any, tol: float,
+        budget: float, keep: bool,
     ):  # fmt: skip
-        self.kernels, self.X, self.tol, self.budget = kernels, X, tol, budget
-        self.known = [Vocabulary(form.words) if form.words else None for form in forms]
+        self.kernels, self.former, self.X, self.tol, self.budget = kernels, former, X, tol, budget
+        self.known = [_numbered(one, form) for one, form in zip(former, forms)]
         self.counts = [np.zeros(0, np.int32) for _ in kernels]
         self.given = list(forms)
         self.entries, self.single, self.size = np.zeros(len(kernels)), True, 0
@@ -119,14 +114,15 @@ class Survey:
     def run(self, chunk: int, engine: Engine) -> None:
         """Go over all rows."""
         cuts = spans(self.X.shape[0], chunk)
+        read = partial(_read, [_maker(*pair) for pair in zip(self.kernels, self.former)], self.X, self.tol)
         for batch in spans(len(cuts), AHEAD * engine.workers):
-            for piece in engine.map(partial(_read, self.kernels, self.X, self.tol), cuts[batch]):
+            for piece in engine.map(read, cuts[batch]):
                 self._number(piece)
 
     def _number(self, piece: list[Any]) -> None:
         """Number the codes of a piece, and keep it while there is room."""
         for k, found in enumerate(piece):
-            values, known = found.values if isinstance(found, FeatureRows) else found, self.known[k]
+            values, known = found.values if isinstance(found, CSR) else found, self.known[k]
             self.single = self.single and values.dtype == np.float32
             self.entries[k] += values.size
             if known is None:
@@ -136,8 +132,14 @@ class Survey:
             if known.size > len(self.counts[k]):
                 self.counts[k] = np.concatenate([self.counts[k], np.zeros(known.size, np.int32)])
             _count(number, self.counts[k])
-            piece[k] = Columns(number, found.values, found.bounds)
-            self.size += sum(array.nbytes for array in piece[k])
+            piece[k] = CSR(number, found.values, found.starts)
+            self.size += piece[k].nbytes
+        self._weigh()
+        if self.pieces is not None:
+            self.pieces.append(piece)
+
+    def _weigh(self) -> None:
+        """Let go of what was kept, or refuse, where the memory is used up."""
         tables = [known for known in self.known if known is not None]
         codes = sum(known.nbytes for known in tables)
         if codes > self.budget:
@@ -147,8 +149,6 @@ class Survey:
             )
         if self.size + codes > self.budget:
             self.pieces = None
-        if self.pieces is not None:
-            self.pieces.append(piece)
 
     def forms(self) -> list[Form]:
         """Return the forms as they turned out."""
@@ -157,25 +157,52 @@ class Survey:
 
     def maps(self) -> list[ColumnMap]:
         """Return the map of each kernel; what was kept gets the same columns."""
-        sample, maps = self.X[:1], list[ColumnMap]()
-        for k, (kernel, known) in enumerate(zip(self.kernels, self.known)):
-            if known is None:
-                maps.append(DenseMap(kernel, int(self.given[k].width), sample))
-                continue
-            order = ordered(known, self.counts[k][: known.size])
-            maps.append(CodedMap(kernel, known.codes()[order], sample))
-            column = np.empty(known.size, np.int32)
-            column[order] = np.arange(known.size, dtype=np.int32)
-            for piece in self.pieces or ():
-                piece[k].columns[:] = column[piece[k].columns]
-            self.known[k] = None
+        maps = [self._map(k) for k in range(len(self.kernels))]
+        self.known = [None] * len(maps)
         self.widths = [one.width for one in maps]
         if sum(self.widths) > MOST_COLUMNS:
             raise ValueError(f"{sum(self.widths)} features are more than columns of 32 bits can number.")
         return maps
 
+    def _map(self, k: int) -> ColumnMap:
+        known, former, kernel, sample = self.known[k], self.former[k], self.kernels[k], self.X[:1]
+        if known is None:
+            return former or DenseMap(kernel, int(self.given[k].width), sample)
+        if former is not None:  # numbers are columns, old and new
+            return former if known.size == former.width else CodedMap.of(kernel, known, former.sample)
+        codes = known.codes()
+        order = commonest_first(codes, self.counts[k][: known.size])
+        column = np.empty(known.size, np.int32)
+        column[order] = np.arange(known.size, dtype=np.int32)
+        for piece in self.pieces or ():
+            piece[k].columns[:] = column[piece[k].columns]
+        return CodedMap(kernel, codes[order], sample)
 
-def joined(pieces: list[Any], offsets: Array, dtype: type) -> SparseRows:
+
+def form_after(former: ColumnMap | None, form: Form) -> Form:
+    """Return what the features of rows are like in the form that former rows had."""
+    if former is None:
+        return form
+    if not isinstance(former, CodedMap):
+        return form._replace(entries=float(former.width), width=float(former.width), words=0)
+    return form._replace(width=max(form.width, float(former.width)), words=int(former.codes.shape[1]))
+
+
+def _maker(kernel: Kernel, former: ColumnMap | None) -> Callable[[Any], Array | CSR]:
+    """Return what makes features in the form that former rows had: a dense table may follow a sparse one."""
+    if isinstance(former, DenseMap):
+        return former.columns
+    return partial(rows_of, kernel) if former is None else cast(Features, kernel).counts
+
+
+def _numbered(former: ColumnMap | None, form: Form) -> Vocabulary | None:
+    """Return the numbers of codes that former rows had, in a copy that may grow; None for features without codes."""
+    if isinstance(former, CodedMap):
+        return former.vocabulary.copy()
+    return Vocabulary(form.words) if form.words else None
+
+
+def joined(pieces: list[Any], offsets: Array, dtype: type) -> CSR:
     """Return pieces behind one another, the features of all kernels in each row; the list is used up."""
     sizes = np.concatenate([np.sum([_sizes(one) for one in piece], axis=0) for piece in pieces])
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -184,16 +211,16 @@ def joined(pieces: list[Any], offsets: Array, dtype: type) -> SparseRows:
         n = len(_sizes(piece[0]))
         filled = starts[row : row + n].copy()
         for one, offset in zip(piece, offsets):
-            if isinstance(one, Columns):
-                _place(*one, offset, filled, columns, values)
+            if isinstance(one, CSR):
+                _place(*one.arrays(), offset, filled, columns, values)
             else:
                 _place_table(one, offset, filled, columns, values)
         pieces[i], row = None, row + n  # arrays that are not yet written to take no memory, so this halves the need
-    return SparseRows(starts, columns, values)
+    return CSR(columns, values, starts)
 
 
 def _sizes(piece: Any) -> Array:
-    return np.diff(piece.bounds) if isinstance(piece, Columns) else np.full(len(piece), piece.shape[1])
+    return np.diff(piece.starts) if isinstance(piece, CSR) else np.full(len(piece), piece.shape[1])
 
 
 @jit
@@ -203,10 +230,10 @@ def _count(number, counts):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _place(columns, values, bounds, offset, filled, new_columns, new_values):  # type: ignore[no-untyped-def]
+def _place(starts, columns, values, offset, filled, new_columns, new_values):  # type: ignore[no-untyped-def]
     for i in range(len(filled)):
         at = filled[i]
-        for t in range(bounds[i], bounds[i + 1]):
+        for t in range(starts[i], starts[i + 1]):
             new_columns[at] = columns[t] + offset
             new_values[at] = values[t]
             at += 1

@@ -44,12 +44,12 @@ class Design:
         self.dense, self.streamed = all(one.codes is None for one in maps), isinstance(source, Stream)
 
     def part(self, i: int) -> Rows:
-        """Return the rows of a part, `DenseRows` or `SparseRows`."""
+        """Return the rows of a part, `DenseRows` or `CSR`."""
         return self.source.part(self.parts[i]) if isinstance(self.source, Stream) else self.source
 
     def outputs(self, w: Array) -> Array:
         """Return ``X w``, (n,)."""
-        out = np.empty(self.n)
+        out = np.zeros(self.n)
         self._over(out, lambda part, span, target: part.outputs(w, span, target))
         return out
 

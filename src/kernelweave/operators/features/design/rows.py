@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernelweave._numba import jit
-from kernelweave._numba.rows import dense_add, dense_dot, row_add, row_dot
+from kernelweave._numba.csr import CSR
+from kernelweave._numba.rows import dense_add, dense_dot
 from kernelweave.engines.base import Engine
+from kernelweave.kernels.abilities import sparse_table
 from kernelweave.kernels.base import Array
 from kernelweave.operators.expansion.cross import spans
-from kernelweave.operators.features.operator import take_entries
 
 SHARD = 1024
 """Rows of one part of a product; cut by size, so that bits do not depend on threads."""
@@ -56,7 +57,7 @@ class DenseRows(NamedTuple):
         return DenseRows(self.values[rows])
 
     def outputs(self, w: Array, span: slice, out: Array) -> None:
-        """Write the outputs of the rows of a span, (rows,)."""
+        """Add the outputs of the rows of a span to `out`, (rows,)."""
         _dense_outputs(self.values[span], w, out)
 
     def correlate(self, coef: Array, span: slice, out: Array) -> None:
@@ -71,65 +72,16 @@ class DenseRows(NamedTuple):
         """Write the squared lengths of the rows of a span in every block, (m, rows)."""
         _dense_squares(self.values[span], offsets, out)
 
-    def table(self, scale: Array) -> Array:
-        """Return the rows as a table of float64, each column times a number."""
-        return self.values * scale
+
+Rows = DenseRows | CSR
 
 
-class SparseRows(NamedTuple):
-    """Rows of entries: starts (n + 1,) int64, columns uint32 and values of float32 or float64, (entries,)."""
-
-    starts: Array
-    columns: Array
-    values: Array
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.starts) - 1
-
-    @property
-    def entries(self) -> int:
-        """Number of stored values."""
-        return len(self.values)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in use."""
-        return self.starts.nbytes + self.columns.nbytes + self.values.nbytes
-
-    def taken(self, rows: Array) -> SparseRows:
-        """Return some of the rows."""
-        starts = np.concatenate([[0], np.cumsum(np.diff(self.starts)[rows])])
-        columns, values = np.empty(starts[-1], np.uint32), np.empty(starts[-1], self.values.dtype)
-        take_entries(*self, np.asarray(rows, np.int64), starts, columns, values)
-        return SparseRows(starts, columns, values)
-
-    def outputs(self, w: Array, span: slice, out: Array) -> None:
-        """Write the outputs of the rows of a span, (rows,)."""
-        _sparse_outputs(self.starts[span.start :], self.columns, self.values, w, out)
-
-    def correlate(self, coef: Array, span: slice, out: Array) -> None:
-        """Add the features of the rows of a span, times coefficients (all rows)."""
-        _sparse_correlate(*self, coef, span.start, span.stop, out)
-
-    def each(self, offsets: Array, w: Array, span: slice, out: Array) -> None:
-        """Add the outputs of the rows of a span in every block to `out`, (m, rows)."""
-        _sparse_each(self.starts[span.start :], self.columns, self.values, offsets, w, out)
-
-    def squares(self, offsets: Array, span: slice, out: Array) -> None:
-        """Write the squared lengths of the rows of a span in every block, (m, rows)."""
-        _sparse_squares(self.starts[span.start :], self.columns, self.values, offsets, out)
-
-    def table(self, scale: Array) -> Any:
-        """Return the rows as a sparse table of float64, each column times a number."""
-        from scipy import sparse
-
-        columns = self.columns.astype(np.int64)
-        return sparse.csr_array((self.values * scale[columns], columns, self.starts), shape=(self.n, len(scale)))
-
-
-Rows = DenseRows | SparseRows
+def table(rows: Rows, scale: Array) -> Any:
+    """Return rows as a table of float64, dense or sparse, each column times a number."""
+    if isinstance(rows, DenseRows):
+        return rows.values * scale
+    columns = rows.columns.astype(np.int64)
+    return sparse_table(CSR(columns, rows.values * scale[columns], rows.starts), len(scale), rising=False)
 
 
 def correlated(rows: Rows, coef: Array, width: int, engine: Engine) -> Array:
@@ -157,7 +109,7 @@ def sum_shards(rows: Rows, width: int) -> list[slice]:
 @jit
 def _dense_outputs(values, w, out):  # type: ignore[no-untyped-def]
     for i in range(len(out)):
-        out[i] = dense_dot(values[i], w)
+        out[i] += dense_dot(values[i], w)
 
 
 @jit
@@ -182,42 +134,4 @@ def _dense_squares(values, offsets, out):  # type: ignore[no-untyped-def]
             total = 0.0
             for j in range(offsets[k], offsets[k + 1]):
                 total += np.float64(values[i, j]) * np.float64(values[i, j])
-            out[k, i] = total
-
-
-@jit
-def _sparse_outputs(starts, columns, values, w, out):  # type: ignore[no-untyped-def]
-    for i in range(len(out)):
-        first, last = starts[i], starts[i + 1]
-        out[i] = row_dot(columns[first:last], values[first:last], w, 0.0)
-
-
-@jit
-def _sparse_correlate(starts, columns, values, coef, start, stop, out):  # type: ignore[no-untyped-def]
-    for i in range(start, stop):
-        if coef[i] != 0.0:
-            first, last = starts[i], starts[i + 1]
-            row_add(columns[first:last], values[first:last], coef[i], out)
-
-
-@jit
-def _sparse_each(starts, columns, values, offsets, w, out):  # type: ignore[no-untyped-def]
-    for i in range(out.shape[1]):
-        at = starts[i]
-        for k in range(len(offsets) - 1):
-            first = at
-            while at < starts[i + 1] and columns[at] < offsets[k + 1]:
-                at += 1
-            out[k, i] += row_dot(columns[first:at], values[first:at], w, 0.0)
-
-
-@jit
-def _sparse_squares(starts, columns, values, offsets, out):  # type: ignore[no-untyped-def]
-    for i in range(out.shape[1]):
-        at = starts[i]
-        for k in range(len(offsets) - 1):
-            total = 0.0
-            while at < starts[i + 1] and columns[at] < offsets[k + 1]:
-                total += np.float64(values[at]) * np.float64(values[at])
-                at += 1
             out[k, i] = total

@@ -15,10 +15,10 @@ import numpy as np
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.operators.expansion.cross import spans
-from kernelweave.operators.features.design.make import Stream, Survey, joined
+from kernelweave.operators.features.design.make import Stream, Survey, form_after, joined
 from kernelweave.operators.features.design.maps import ColumnMap, DenseMap
 from kernelweave.operators.features.design.matrix import Design
-from kernelweave.operators.features.design.rows import SHARD, Rows
+from kernelweave.operators.features.design.rows import SHARD, Rows, table
 from kernelweave.operators.memory import memory_budget
 from kernelweave.operators.planner.design import Layout, is_single, measured, plan_design
 from kernelweave.operators.planner.one import Plan
@@ -87,11 +87,11 @@ class DesignOperator:
 
     def columns(self, rows: Array) -> Array:
         """Return ``K[:, rows]``, (n, len(rows))."""
-        some, out = self.design.taken(rows).part(0).table(self.scale).T, np.empty((self.n, len(rows)))
+        some, out = table(self.design.taken(rows).part(0), self.scale).T, np.empty((self.n, len(rows)))
         ones = np.ones(self.design.width)
 
         def fill(part: Rows, span: slice, target: Array) -> None:
-            target[:] = plain(part.taken(np.arange(span.start, span.stop)).table(ones) @ some)
+            target[:] = plain(table(part.taken(np.arange(span.start, span.stop)), ones) @ some)
 
         for i, place in enumerate(self.design.parts):
             part = self.design.part(i)
@@ -100,8 +100,8 @@ class DesignOperator:
 
     def submatrix(self, rows: Array) -> Array:
         """Return ``K[rows][:, rows]``."""
-        table = self.design.taken(rows).part(0).table(np.sqrt(self.scale))
-        return plain(table @ table.T)
+        made = table(self.design.taken(rows).part(0), np.sqrt(self.scale))
+        return plain(made @ made.T)
 
     def add_to(self, out: Array, rows: Array, steps: Array) -> None:
         """Add ``K[:, rows] @ steps`` to `out` (n,)."""
@@ -115,19 +115,24 @@ def spread(rows: Array, steps: Array, n: int) -> Array:
     return out
 
 
-def plain(table: Any) -> Array:
+def plain(made: Any) -> Array:
     """Return a table that may be sparse as an array."""
-    return np.asarray(table.toarray() if hasattr(table, "toarray") else table)
+    return np.asarray(made.toarray() if hasattr(made, "toarray") else made)
 
 
 def bind_design(
-    kernels: Sequence[Kernel], X: Any, engine: Engine, limit: float | str | None = "auto", tol: float = 1e-3
+    kernels: Sequence[Kernel | ColumnMap],
+    X: Any,
+    engine: Engine,
+    limit: float | str | None = "auto",
+    tol: float = 1e-3,
 ) -> tuple[DesignSet, Plan]:
     """Bind kernels with explicit features to training rows, in memory where they fit the limit, else part by part.
 
     Parameters
     ----------
-    kernels : each with one of the abilities `Embedding`, `Counted`, `FeatureMap`, every learned parameter filled in
+    kernels : each with the ability `Features` and every learned parameter filled in; or the map of a former design (of
+        a model), whose columns stay as they are and get new ones behind them: `design.maps` has these, too
     X : training rows; `X[rows]` gives some of them
     limit : bytes, a text such as "4GB", or "auto"
     tol : the relative gap that will be asked for; below 1e-6 values are held in double precision
@@ -142,18 +147,24 @@ def bind_design(
     (array([0, 3, 9]), array([2., 2.]))
     >>> plan.kind, bound.design.squares()[:, 1]
     ('explicit', array([10.,  5.]))
+    >>> more, _ = bind_design(bound.design.maps, kw.Sequences.from_strings(["TTA"]), Serial())
+    >>> more.design.offsets
+    array([ 0,  4, 12])
     """
     budget, n = memory_budget(limit), X.shape[0]
-    forms = [measured(kernel, X, tol) for kernel in kernels]
+    former = [None if isinstance(one, Kernel) else one for one in kernels]
+    each = [one if isinstance(one, Kernel) else one.kernel for one in kernels]
+    forms = [form_after(one, measured(kernel, X, tol)) for one, kernel in zip(former, each)]
     single = all(form.single for form in forms)
     plan, layout = plan_design(forms, n, engine.workers, budget, single)
-    maps: list[ColumnMap] = [DenseMap(kernel, int(form.width), X[:1]) for kernel, form in zip(kernels, forms)]
     pieces: list[Any] | None = None
     if plan.kind == "streamed" or any(form.words for form in forms):
-        survey = Survey(kernels, forms, X, tol, budget, keep=plan.kind == "explicit")
+        survey = Survey(each, former, forms, X, tol, budget, keep=plan.kind == "explicit")
         survey.run(layout.chunk, engine)
         maps, single, pieces = survey.maps(), single and survey.single, survey.pieces
         plan, layout = plan_design(survey.forms(), n, engine.workers, budget, single)
+    else:
+        maps = [one or DenseMap(k, int(form.width), X[:1]) for one, k, form in zip(former, each, forms)]
     design = _design(maps, X, engine, plan, layout, pieces)
     if design.dense and single and not design.streamed and not is_single(design.part(0).values, tol=1.0):
         plan, layout = plan_design(forms, n, engine.workers, budget, single=False)  # no row of the sample was so large
