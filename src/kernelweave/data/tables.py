@@ -18,7 +18,7 @@ ROWS_AT_ONCE = 4096
 
 
 class TableKind(RowKind):
-    """Rows of numbers, all with the same columns."""
+    """Rows of numbers with the same columns: arrays, sparse tables, DataFrames, lists of rows."""
 
     name, noun, family = "table", "a table", "table"
     rows = np.ndarray
@@ -132,17 +132,17 @@ def first_not_finite(X: Any) -> tuple[int, int] | None:
 
 def _check_list(X: Sequence[Any]) -> None:
     """Raise where the entries of a list are rows of different lengths, or tables of their own."""
-    shapes = [np.shape(row) if hasattr(row, "shape") else (len(row),) for row in X if hasattr(row, "__len__")]
-    if len(shapes) != len(X) or not X:
+    try:
+        lengths = list(map(len, X))
+    except TypeError:
         return
-    if any(len(shape) > 1 for shape in shapes):
+    if lengths and getattr(X[0], "ndim", 1) > 1:
         raise ValueError(
             f"X is a list of {len(X)} tables, expected rows of one table; several tables of the same rows are named "
             "views: {'first': A, 'second': B}."
         )
-    lengths = [shape[0] if shape else 0 for shape in shapes]
-    odd = next((row for row, length in enumerate(lengths) if length != lengths[0]), None)
-    if odd is not None:
+    if len(set(lengths)) > 1:
+        odd = next(row for row, length in enumerate(lengths) if length != lengths[0])
         raise ValueError(
             f"Row {odd} has {lengths[odd]} values, but row 0 has {lengths[0]}; expected rows of one length."
         )

@@ -52,7 +52,7 @@ class Views:
     @classmethod
     def from_frame(cls, frame: Any) -> Self:
         """Return one numeric one-column view for each column of a DataFrame."""
-        return cls({str(name): np.asarray(frame[name]) for name in frame.columns})
+        return cls(_columns(frame))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -98,7 +98,7 @@ class Views:
 
 
 class ViewsKind(RowKind):
-    """Several named blocks of the same rows."""
+    """Several named blocks of the same rows: `Views`, dicts, DataFrames whose columns a kernel names."""
 
     name = noun = family = "views"
     rows = Views
@@ -108,7 +108,7 @@ class ViewsKind(RowKind):
         if isinstance(X, Mapping):
             blocks = dict(X)
         elif by_name and hasattr(X, "columns") and hasattr(X, "iloc"):
-            blocks = {str(name): np.asarray(X[name]) for name in X.columns}
+            blocks = _columns(X)
         else:
             return None
         known = trained.content if trained is not None and isinstance(trained.content, dict) else {}
@@ -167,6 +167,10 @@ class ViewsKind(RowKind):
 def unknown_view(name: str, known: Any) -> str:
     """Return the sentence about a view that does not exist."""
     return f"There is no view {name!r}; known names are {', '.join(known)}."
+
+
+def _columns(frame: Any) -> dict[str, Array]:
+    return {str(name): np.asarray(frame[name]) for name in frame.columns}
 
 
 def _block(name: str, block: Any, trained: Description | None) -> Any:

@@ -16,7 +16,7 @@ Array = np.ndarray
 
 
 class LatticesKind(StringKind):
-    """Distributions over strings."""
+    """Distributions over strings: `Lattices`."""
 
     name = noun = "lattices"
     rows = Lattices

@@ -80,7 +80,7 @@ class StringKind(RowKind):
 
 
 class SequencesKind(StringKind):
-    """Strings of letters or words."""
+    """Strings of letters or words: `Sequences`, lists of texts, lists of lists of words."""
 
     name = noun = "sequences"
     rows = Sequences
@@ -131,15 +131,13 @@ def _is_texts(X: Any) -> bool:
         return False
     if getattr(X, "ndim", 1) != 1 or len(X) == 0 or getattr(getattr(X, "dtype", None), "kind", "O") not in TEXTS:
         return False
-    odd = first = None
-    for row, entry in enumerate(X):
-        if isinstance(entry, str):
-            first = row if first is None else first
-        elif odd is None:
-            odd = row, entry
-    if first is not None and odd is not None:
+    first = next((row for row, entry in enumerate(X) if isinstance(entry, str)), None)
+    if first is None:
+        return False
+    odd = next(((row, entry) for row, entry in enumerate(X) if not isinstance(entry, str)), None)
+    if odd is not None:
         raise TypeError(f"Row {odd[0]} is {odd[1]!r}, but row {first} is a text; expected a text in every row.")
-    return first is not None
+    return True
 
 
 def _is_tokens(X: Any) -> bool:
