@@ -72,6 +72,13 @@ def by_letters(kernel, X):
     return [dict(zip(strings[a:b], found.values[a:b].tolist())) for a, b in pairwise(found.starts.tolist())]
 
 
+def test_where_no_length_has_weight_there_are_no_features():
+    X = Lattices.from_arcs([([(0, 1, 0, 0.25)], {1: 1.0})] * 3, LETTERS)
+    kernel = NGram(3, cumulative=True, weights=[0.0, 0.0, 0.0])
+    assert by_letters(kernel, X) == [{}, {}, {}]
+    assert not kernel.gram(X).any()
+
+
 @some
 @given(KERNELS, LATTICES | UNTRIMMED)
 def test_features_are_sums_over_paths(kernel, X):

@@ -49,10 +49,11 @@ def expected_counts(X: Lattices, numbering: Numbering, scales: Array, gaps: int 
     gaps : most letters that may be skipped between neighbours, -1 for any number
     decay : factor for each letter that is skipped
     """
-    words = numbering.words(max(len(scales), 1))
+    scales = np.asarray(scales, float) if len(scales) else np.zeros(1)  # no length counts: single letters, times 0
+    words = numbering.words(len(scales))
     ahead, behind = X.forward_weights(), X.backward_weights()
     arcs = X.source, X.target, X.labels, X.weights, X.arc_offsets, X.state_offsets, ahead, behind
-    rules = X.alphabet.size, np.asarray(scales, float), gaps, float(decay)
+    rules = X.alphabet.size, scales, gaps, float(decay)
     spelling = numbering.base, numbering.raised, numbering.per_word, words, numbering.firsts
 
     def count(first: int, last: int) -> Any:
