@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import kernelweave as kw
 from kernelweave.engines import Engine, Serial
@@ -240,3 +241,8 @@ def test_an_engine_that_is_sent_arrives_as_one_that_works_there():
     assert isinstance(Pickled(), Engine)
     (arrived,) = Pickled().map(lambda engine: engine, [Processes()])
     assert type(arrived) is Serial
+
+
+def test_a_cloned_estimator_works_with_the_same_engine():
+    engine = Pickled()
+    assert clone(kw.KernelClassifier(engine=engine)).engine is engine

@@ -41,6 +41,10 @@ class Remote(ABC):
         """Travel as an engine that works where it arrives."""
         return Serial, ()
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Remote:
+        """Return the engine itself: a cloned estimator works with the same workers."""
+        return self
+
 
 def _contiguous(array: Array) -> bool:
     return bool(array.flags.c_contiguous or array.flags.f_contiguous)
