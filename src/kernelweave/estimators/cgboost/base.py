@@ -36,6 +36,7 @@ from kernelweave.estimators.inputs import is_pairwise, new_rows, positive, train
 from kernelweave.estimators.mkl.base import MKLEstimator
 from kernelweave.estimators.normalize import normalized
 from kernelweave.estimators.one.base import INTERCEPTS, Certificate, KernelEstimator, join_traces, make_monitor
+from kernelweave.estimators.overlap import warn_if_nothing_shared
 from kernelweave.kernels import Kernel, reference
 from kernelweave.operators.columns.pool import ColumnPool
 from kernelweave.operators.expansion.rows import RowExpansion
@@ -145,11 +146,10 @@ class CGBoostEstimator(KernelEstimator):
         """Fix what the kernels learn from the rows, scale them, and plan how their columns are held."""
         engine, given = self._engine(), self._given_kernels(X, weight)
         self.kernel_names_ = np.array([repr(kernel) for kernel in given])
-        kernels = []
-        for kernel in given:
-            kernel = normalized(
-                kernel.fitted(X, weight), X, self.normalize, engine, weight, centre=self._task != "novelty"
-            )
+        kernels, fitted = [], [kernel.fitted(X, weight) for kernel in given]
+        warn_if_nothing_shared(fitted, X, engine)
+        for kernel in fitted:
+            kernel = normalized(kernel, X, self.normalize, engine, weight, centre=self._task != "novelty")
             bad = np.flatnonzero(~np.isfinite(kernel.diag(X)))
             if len(bad):
                 raise ValueError(f"Kernel {kernel!r} of row {bad[0]} with itself is not finite; rescale the features.")

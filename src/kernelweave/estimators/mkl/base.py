@@ -29,6 +29,7 @@ from kernelweave.estimators.one.base import (
     make_monitor,
     warn_unless_converged,
 )
+from kernelweave.estimators.overlap import warn_if_nothing_shared
 from kernelweave.kernels import RBF, Kernel, Linear, Precomputed, reference
 from kernelweave.kernels.base import count
 from kernelweave.kernels.positional.windows import Windows
@@ -110,6 +111,7 @@ class MKLEstimator(KernelEstimator):
                 raise ValueError(
                     f"{kernel!r} is not positive semi-definite; multiple kernel learning needs kernels that are."
                 )
+        warn_if_nothing_shared(fitted, X, engine)
         scaled = [normalized(kernel, X, self.normalize, engine, weight, centre) for kernel in fitted]
         operators: StoredSet | SharedSet | DesignSet
         if self._walks(scaled, X.shape[0]):

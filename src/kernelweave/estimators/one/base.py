@@ -18,6 +18,7 @@ from kernelweave._numba import listen
 from kernelweave.engines import Engine, choose_engine
 from kernelweave.estimators.inputs import as_kernel, is_pairwise, new_rows, positive, training_rows
 from kernelweave.estimators.normalize import normalized
+from kernelweave.estimators.overlap import warn_if_nothing_shared
 from kernelweave.kernels import RBF, Kernel, reference
 from kernelweave.losses import Loss, make_loss, parameters_for
 from kernelweave.operators import Operator, bind
@@ -89,6 +90,7 @@ class KernelEstimator(BaseEstimator):
             raise ValueError(
                 f"{kernel!r} is not positive semi-definite; a support vector machine needs a kernel that is."
             )
+        warn_if_nothing_shared([kernel], X, engine)
         self.kernel_ = normalized(kernel, X, self.normalize, engine, weight, centre=self.fit_intercept is not True)
         operator = bind(self.kernel_, X, engine, self.memory_limit, self.tol, FORMS.get(self.solver, "auto"))
         _refuse_overflow(operator)
