@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -31,3 +33,9 @@ def test_models_of_version_1_predict_what_they_did(name, tmp_path):
     assert read_header(tmp_path / "new.kw")["version"] == VERSION
     again = kw.load(tmp_path / "new.kw")
     assert np.array_equal(values(again, rows), values(model, rows))
+
+
+def test_a_process_that_has_loaded_no_estimator_reads_models():
+    code = f"import kernelweave as kw; print(type(kw.load({str(FOLDER / 'cgboost.kw')!r})).__name__)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "CGBoostRegressor"

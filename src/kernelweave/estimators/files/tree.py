@@ -7,7 +7,7 @@ classes listed here.  Reading a tree calls the constructors of those classes and
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib import import_module
@@ -56,12 +56,33 @@ _FORMER_KINDS = {"sequences": "sequences", "lattices": "lattices", "views": "vie
 """Row kinds by the types of nodes in files of version 1."""
 
 
+class Estimators(Mapping[str, type[BaseEstimator]]):
+    """The estimators that a model file can hold, by name: those this room exports, and a few others.
+
+    A class is loaded when it is asked for, so that reading one model does not load them all.
+    """
+
+    def __init__(self) -> None:
+        self.others = {cls.__name__: cls for cls in OTHERS}
+        room = import_module("kernelweave.estimators")
+        self.ours = [name for name in room.__all__ if name[0].isupper()]
+
+    def __getitem__(self, name: str) -> type[BaseEstimator]:
+        if name in self.ours:
+            return getattr(import_module("kernelweave.estimators"), name)
+        return self.others[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self.ours, *self.others))
+
+    def __len__(self) -> int:
+        return len(self.ours) + len(self.others)
+
+
 @cache
-def estimators() -> dict[str, type[BaseEstimator]]:
-    """Return the estimators that a model file can hold, by name: those this room exports, and a few others."""
-    room = import_module("kernelweave.estimators")
-    ours = [value for value in map(room.__dict__.get, room.__all__) if isinstance(value, type)]
-    return {cls.__name__: cls for cls in (*ours, *OTHERS)}
+def estimators() -> Estimators:
+    """Return the estimators that a model file can hold."""
+    return Estimators()
 
 
 class Writer:
