@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import kernelweave as kw
 from kernelweave.cli.app import app
-from kernelweave.interpret import top_ngrams
+from kernelweave.interpret import readable, top_ngrams
 from kernelweave.io import write
 from kernelweave.plots import NGramDisplay
 
@@ -128,6 +128,47 @@ def test_a_normalised_sum_over_views():
     for gram in top_ngrams(alone, ALL):  # the same kernel, half of it from each view
         for view in ("text", "lattice"):
             assert found[gram.ngram, f"NGram(1).on('{view}')"] == pytest.approx(gram.weight / 2, rel=1e-3, abs=1e-4)
+
+
+DNA = kw.Sequences.from_strings(
+    ["".join(row) for row in np.random.default_rng(1).choice(list("ACGT"), (24, 12))], "dna"
+)
+NEAR = {
+    "mismatch": kw.Mismatch(3, 1),
+    "gapped": kw.GappedKmer(4, 2),
+    "both strands": kw.GappedKmer(4, 2, reverse_complement=True),
+    "long": kw.GappedKmer(6, 5),
+}
+
+
+@pytest.mark.parametrize("normalize", [None, "cosine"])
+@pytest.mark.parametrize("name", NEAR)
+def test_inexact_kmers_are_listed_with_what_they_add(name, normalize):
+    kernel, y = NEAR[name], np.arange(24) % 2
+    model = kw.KernelClassifier(kernel, normalize=normalize).fit(DNA, y)
+    features = kernel.features(model.reference_).toarray()
+    if normalize:
+        features /= np.linalg.norm(features, axis=1)[:, None]
+    adds = features * (model.dual_coef_[0] @ features)
+    having = np.flatnonzero((features != 0).any(axis=0))
+    weights = adds[:, having].sum(axis=0) / (features[:, having] != 0).sum(axis=0)
+    expected = dict(zip(kernel.names(having, "dna"), weights))
+    found = top_ngrams(model, ALL, by="weight")
+    assert {gram.ngram for gram in found} == {u for u, weight in expected.items() if abs(weight) > 0}
+    for gram in found:
+        assert gram.weight == pytest.approx(expected[gram.ngram], rel=1e-9, abs=1e-12)
+    assert readable(model) == {"strings"}
+    assert len(NGramDisplay.from_estimator(model, 5).plot().ngrams) == 5
+
+
+def test_inspect_lists_and_draws_inexact_kmers(tmp_path):
+    for name, kernel in NEAR.items():
+        model = kw.KernelClassifier(kernel).fit(DNA, np.arange(24) % 2)
+        kw.save(model, tmp_path / "m.kw")
+        picture = tmp_path / f"{name.split()[0]}.png"
+        found = json.loads(run("inspect", tmp_path / "m.kw", "--top", 3, "--plot", picture, "--json").stdout)
+        assert [row["ngram"] for row in found["ngrams"]] == [gram.ngram for gram in top_ngrams(model, 3)]
+        assert (found["drawn"], picture.stat().st_size > 1000) == ("ngrams", True)
 
 
 def test_classes_are_named_and_what_is_not_there_is_told():
