@@ -145,7 +145,7 @@ class RowKind(ABC):
 
 
 KINDS: dict[str, RowKind] = {}
-"""Row kinds by name, in the order in which they are offered what a user hands in; tables come last."""
+"""Row kinds by name, in the order in which they are offered what a user hands in."""
 
 
 def register(kind: RowKind) -> RowKind:
@@ -197,7 +197,7 @@ def convert(X: Any, trained: Description | None = None, by_name: bool = False) -
     """
     if find(X) is not None:
         return X
-    for kind in sorted(KINDS.values(), key=lambda kind: kind.tabular):
+    for kind in KINDS.values():
         made = kind.convert(X, trained, by_name)
         if made is not None:
             return made

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.data.kinds import Description, RowKind, register
+from kernelweave.data.kinds import RowKind, register
 
 Array = np.ndarray
 NUMBERS = "biufc"
@@ -27,11 +27,6 @@ class TableKind(RowKind):
     def holds(self, X: Any) -> bool:
         """Tell arrays of numbers and sparse tables."""
         return is_sparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in NUMBERS)
-
-    def convert(self, X: Any, trained: Description | None = None, by_name: bool = False) -> Any:
-        """Raise where a list is plainly no table; whatever else no kind recognises is checked as one later."""
-        if isinstance(X, list | tuple):
-            _check_list(X)
 
     def content(self, X: Any) -> int:
         """Return the number of columns."""
@@ -130,8 +125,10 @@ def first_not_finite(X: Any) -> tuple[int, int] | None:
     return None
 
 
-def _check_list(X: Sequence[Any]) -> None:
-    """Raise where the entries of a list are rows of different lengths, or tables of their own."""
+def check_list(X: Any) -> None:
+    """Raise where X is a list of rows of different lengths, or of tables."""
+    if not isinstance(X, list | tuple):
+        return
     try:
         lengths = list(map(len, X))
     except TypeError:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from kernelweave.data import Views
 from kernelweave.data.kinds import blocks_of, convert, describe, kind_of, matched, named
-from kernelweave.data.tables import first_not_finite
+from kernelweave.data.tables import check_list, first_not_finite
 from kernelweave.kernels import Kernel, Precomputed, parse
 from kernelweave.kernels.reference import takes_gram
 from kernelweave.kernels.tree import all_leaves
@@ -132,9 +132,13 @@ def _used(X: Any, names: set[str]) -> Any:
 
 def _checked_table(estimator: Any, X: Any, **options: Any) -> Any:
     """Return a checked table; a value that is not finite is named by its place."""
-    X = validate_data(
-        estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, **options
-    )
+    try:
+        X = validate_data(
+            estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, **options
+        )
+    except ValueError:
+        check_list(X)  # says which row of a list is wrong
+        raise
     place = first_not_finite(X)
     if place is not None:
         raise ValueError(f"X contains NaN or infinity (inf): row {place[0]}, column {place[1]} is {X[place]}.")

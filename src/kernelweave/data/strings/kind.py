@@ -131,20 +131,22 @@ def _is_texts(X: Any) -> bool:
         return False
     if getattr(X, "ndim", 1) != 1 or len(X) == 0 or getattr(getattr(X, "dtype", None), "kind", "O") not in TEXTS:
         return False
-    first = next((row for row, entry in enumerate(X) if isinstance(entry, str)), None)
-    if first is None:
-        return False
-    odd = next(((row, entry) for row, entry in enumerate(X) if not isinstance(entry, str)), None)
-    if odd is not None:
-        raise TypeError(f"Row {odd[0]} is {odd[1]!r}, but row {first} is a text; expected a text in every row.")
-    return True
+    texts = [issubclass(kind, str) for kind in set(map(type, X))]
+    if any(texts) and not all(texts):
+        first = next(row for row, entry in enumerate(X) if isinstance(entry, str))
+        row, odd = next((row, entry) for row, entry in enumerate(X) if not isinstance(entry, str))
+        raise TypeError(f"Row {row} is {odd!r}, but row {first} is a text; expected a text in every row.")
+    return all(texts)
 
 
 def _is_tokens(X: Any) -> bool:
     """Tell lists of words from the lists of numbers of a table."""
-    if not isinstance(X, list | tuple) or not all(isinstance(row, list | tuple) for row in X):
+    if not isinstance(X, list | tuple) or not all(issubclass(kind, list | tuple) for kind in set(map(type, X))):
         return False
-    return any(X) and all(isinstance(word, str) for row in X for word in row)
+    first = next((row for row in X if row), None)
+    if first is None or not isinstance(first[0], str):
+        return False
+    return all(isinstance(word, str) for row in X for word in row)
 
 
 register(SequencesKind())
