@@ -49,7 +49,7 @@ def test_a_mixture_from_training_to_inspection(table, tmp_path):
     assert "penalty='l1'" in shown
     assert "rows and 2 kernels" in shown
     refused = run("inspect", model, "--top", 3, code=1)
-    assert "gives each kernel its own coefficients of the rows" in refused.output
+    assert "has one coefficient for each kernel and row" in refused.output
 
 
 def test_rules_of_ending_and_other_tasks(table, tmp_path):
@@ -127,11 +127,11 @@ def test_rounds_are_drawn(three, tmp_path, monkeypatch, options, target):
     ("options", "sentence"),
     [
         (("--top", 3), "--top, --length, --draw and --origin are for models with one weight for each kernel"),
-        (("--plot", "r.png", "--length", 2), "gives each kernel its own coefficients of the rows"),
-        (("--plot", "r.png", "--draw", "poim"), "gives each kernel its own coefficients of the rows"),
-        (("--origin", 1), "gives each kernel its own coefficients of the rows"),
+        (("--plot", "r.png", "--length", 2), "has one coefficient for each kernel and row"),
+        (("--plot", "r.png", "--draw", "poim"), "has one coefficient for each kernel and row"),
+        (("--origin", 1), "has one coefficient for each kernel and row"),
         (("--class", "l"), "name the file of the picture with --plot"),
-        (("--plot", "r.png", "--class", "x"), "--class x is no class of the model; it knows k, l, m"),
+        (("--plot", "r.png", "--class", "x"), "--class x is not a class of the model, which has k, l, m"),
         (("--plot", "r.doc"), "is not a known kind of picture"),
     ],
 )
@@ -173,7 +173,7 @@ def test_sequences(tmp_path):
     assert "sequences over the dna alphabet" in run("inspect", tmp_path / "m.kw").stdout
     assert len(run("predict", tmp_path / "m.kw", tmp_path / "sites.tsv").stdout.splitlines()) == 81
     model = kw.load(tmp_path / "m.kw")
-    with pytest.raises(TypeError, match="what it has learned is in its columns_"):
+    with pytest.raises(TypeError, match="its columns_ hold them"):
         weights_by_degree(model)
     weights = {(kmer.kmer, kmer.position): kmer.weight for kmer in top_kmers(model, 100_000, by="weight")}
     row = X[0]

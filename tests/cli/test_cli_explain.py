@@ -101,7 +101,7 @@ def test_a_class_of_several_is_named(folder):
     [
         (("classes.kw", "--top", 3), "name one of them with --class"),
         (("classes.kw", "--plot", "p.png"), "name one of them with --class"),
-        (("classes.kw", "--class", "w"), "--class w is no class of the model; it knows x, y, z"),
+        (("classes.kw", "--class", "w"), "--class w is not a class of the model, which has x, y, z"),
         (
             ("spectrum.kw", "--plot", "p.png", "--draw", "degrees"),
             "--draw degrees is for kernels of k-mers at positions",

@@ -232,7 +232,7 @@ def test_bad_input_is_told_in_one_sentence():
     for background, said in (
         ("letters", "is unknown"),
         ([0.5, 0.5], "must be 3 non-negative frequencies"),
-        ({"D": 1.0}, "no letter of the abc alphabet"),
+        ({"D": 1.0}, "not a letter of the abc alphabet"),
         (kw.Sequences.from_strings(["ACGT"]), "but the model over"),
     ):
         with pytest.raises(ValueError, match=said):
@@ -243,5 +243,5 @@ def test_bad_input_is_told_in_one_sentence():
         top_kmers(model, by="size")
     with pytest.raises(ValueError, match="at least one k-mer"):
         top_kmers(model, 0)
-    with pytest.raises(ValueError, match="target=7 is no class of the model; it knows -1, 1"):
+    with pytest.raises(ValueError, match="target=7 is not a class of the model, which has -1, 1"):
         top_kmers(model, target=7)

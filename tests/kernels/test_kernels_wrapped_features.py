@@ -80,7 +80,7 @@ WIDE = [
 
 @pytest.mark.parametrize("kernel", WIDE, ids=repr)
 def test_a_sum_takes_several_words_where_63_bits_cannot_tell_its_features_apart(kernel):
-    with pytest.raises(ValueError, match="more than column numbers of 63 bits can tell apart"):
+    with pytest.raises(ValueError, match="more than 63-bit column numbers can hold"):
         kernel.features(LONG)
     found = kernel.rows(LONG)
     assert found.codes.shape[1] > 1

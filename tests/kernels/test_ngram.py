@@ -135,20 +135,20 @@ def test_bad_input_is_refused():
     X = Sequences.from_strings(["ACGT" * 20])
     with pytest.raises(TypeError, match="NGram compares sequences, but got list; make them with Sequences"):
         NGram(2).gram(["ACGT"])
-    with pytest.raises(ValueError, match="63 bits can tell apart; take shorter k-mers, or use its Gram matrix"):
+    with pytest.raises(ValueError, match="63-bit column numbers can hold; take shorter k-mers, or use its Gram matrix"):
         NGram(40).features(X)
     codes = NGram(40).counts(X).codes
-    with pytest.raises(ValueError, match=r"The code \[1, 0\] is no feature of NGram\(40\)"):
+    with pytest.raises(ValueError, match=r"The code \[1, 0\] is not a feature of NGram\(40\)"):
         NGram(40).names(np.array([[1, 0]]))
-    with pytest.raises(ValueError, match="is no feature"):
+    with pytest.raises(ValueError, match="is not a feature"):
         NGram(40).names(codes + 2**62)
     with pytest.raises(TypeError, match="whole numbers in 2 columns"):
         NGram(40).names(np.zeros((1, 3), int))
     with pytest.raises(TypeError, match="whole numbers in 2 columns"):
         NGram(40).names(np.zeros((1, 2)))
-    with pytest.raises(ValueError, match="is no feature of"):
+    with pytest.raises(ValueError, match="is not a feature of"):
         NGram(2).names(np.array([[16]]))
-    with pytest.raises(ValueError, match="63 bits"):
+    with pytest.raises(ValueError, match="63-bit column numbers"):
         Mismatch(40, 1).counts(X)
 
 

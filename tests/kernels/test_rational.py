@@ -276,7 +276,7 @@ def test_features_and_names():
     np.testing.assert_allclose((table @ table.T).toarray(), bounded.gram(X))
     assert table.shape == (3, 16)
     assert bounded.names(table[[1]].indices, ABC) == ["aa", "ab", "ac", "bb", "cb"]
-    with pytest.raises(ValueError, match="is no feature of Rational"):
+    with pytest.raises(ValueError, match="is not a feature of Rational"):
         bounded.names([4], ABC)  # the digits 1 and 0: a letter, then none
     long = Rational(ngram_counter("dna", 30))
     Y = Sequences.from_strings(["ACGT" * 10, "GT" * 20])

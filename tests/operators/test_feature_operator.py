@@ -202,7 +202,7 @@ def test_n_grams_that_no_column_number_holds_keep_their_features():
     letters = [chr(48 + code) for code in range(64)]
     rows = ["".join(rng.choice(letters[:3], 30)) + letters[-1] * 13 for _ in range(25)]
     X = Sequences.from_strings(rows, alphabet=Alphabet("wide", letters))
-    with pytest.raises(ValueError, match="63 bits"):
+    with pytest.raises(ValueError, match="63-bit column numbers"):
         Spectrum(12).features(X)
     operator = FeatureOperator(Spectrum(12), X, Serial())
     assert operator.shared.codes.shape == (operator.shared.width, 2)

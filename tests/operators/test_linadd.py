@@ -231,7 +231,7 @@ def test_features_that_cannot_be_numbered_leave_the_matrix(monkeypatch):
     kernel, X = WeightedDegree(40).normalized(), sequences(30, 50)
     assert isinstance(bind(Spectrum(40), X, Serial()), FeatureOperator)  # codes of several words
     assert isinstance(bind(kernel, X, Serial()), DenseGram)
-    with pytest.raises(ValueError, match="more than column numbers of 63 bits can tell apart"):
+    with pytest.raises(ValueError, match="more than 63-bit column numbers can hold"):
         bind(kernel, X, Serial(), form="explicit")
 
 

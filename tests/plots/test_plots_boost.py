@@ -62,7 +62,7 @@ def test_several_classes_together_or_one_of_them():
 def test_models_that_have_no_such_picture(early):
     with pytest.raises(TypeError, match="KernelClassifier has no rounds"):
         RoundsDisplay.from_estimator(kw.KernelClassifier())
-    with pytest.raises(ValueError, match="this model has one course only"):
+    with pytest.raises(ValueError, match="this model has one sequence of rounds"):
         RoundsDisplay.from_estimator(early, target="in")
     with pytest.raises(TypeError, match="RoundsDisplay draws its columns"):
         KernelWeightsDisplay.from_estimator(early)

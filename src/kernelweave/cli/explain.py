@@ -87,8 +87,8 @@ def chosen_class(core: Any, said: str | None) -> Any:
         return None
     classes = {str(label): label for label in getattr(core, "classes_", ())}
     if said not in classes:
-        known = f"it knows {', '.join(list(classes)[:10])}" if classes else "it has no classes"
-        raise ValueError(f"--class {said} is no class of the model; {known}.")
+        known = f"has {', '.join(list(classes)[:10])}" if classes else "has no classes"
+        raise ValueError(f"--class {said} is not a class of the model, which {known}.")
     return classes[said]
 
 

@@ -52,7 +52,7 @@ def rounds(core: Any, model: str, plot: str | None, target: str | None, others: 
     """Draw errors and columns by round, if asked for; `others` tells whether options of other models were given."""
     if others:
         raise ValueError(
-            f"{model} gives each kernel its own coefficients of the rows; --top, --length, --draw and --origin are for "
+            f"{model} has one coefficient for each kernel and row; --top, --length, --draw and --origin are for "
             "models with one weight for each kernel, and --plot alone draws its rounds."
         )
     if plot is None and target is None:
@@ -60,7 +60,7 @@ def rounds(core: Any, model: str, plot: str | None, target: str | None, others: 
     if plot is None:
         raise ValueError("--class chooses the rounds that are drawn; name the file of the picture with --plot.")
     if target is not None and len(core.stages_) == 1:
-        raise ValueError(f"--class is for models of more than two classes; {model} has one course of rounds only.")
+        raise ValueError(f"--class is for models of more than two classes; {model} has one sequence of rounds.")
     _picture(core, plot, chosen_class(core, target))
     return {"drawn": "rounds", "plot": plot}
 

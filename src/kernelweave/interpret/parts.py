@@ -65,8 +65,8 @@ def kernel_weights(core: Any, target: Any = None) -> Array:
     weights = core.expansion_.weights
     if weights is None:
         raise TypeError(
-            f"{type(core).__name__} gives each kernel its own coefficients of the rows, not one weight; what it has "
-            "learned is in its columns_."
+            f"{type(core).__name__} has one coefficient for each kernel and row, not one weight for each kernel; its "
+            "columns_ hold them."
         )
     return weights[0] if (weights == weights[0]).all() else weights[output(core, target)[0]]
 
@@ -83,7 +83,9 @@ def output(core: Any, target: Any) -> tuple[int, float]:
             f"target={classes[0]!r}."
         )
     if target not in classes:
-        raise ValueError(f"target={target!r} is no class of the model; it knows {', '.join(map(repr, classes[:10]))}.")
+        raise ValueError(
+            f"target={target!r} is not a class of the model, which has {', '.join(map(repr, classes[:10]))}."
+        )
     place = classes.index(target)
     return (0, 1.0 if place else -1.0) if outputs == 1 else (place, 1.0)
 
@@ -140,6 +142,6 @@ def check_one_place(prepared: list[Any]) -> None:
     for some in prepared:
         if some.alphabet != prepared[0].alphabet or some.codes.shape[1] != prepared[0].codes.shape[1]:
             raise ValueError(
-                "The kernels of this model look at rows of different lengths or alphabets, so that they share no "
+                "The kernels of this model compare rows of different lengths or alphabets, so they share no "
                 "positions; explain a model of one view at a time."
             )

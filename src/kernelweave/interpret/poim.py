@@ -181,7 +181,7 @@ def letter_frequencies(vector: NormalVector, background: Any) -> Array:
         strange = [letter for letter in background if letter not in alphabet.letters]
         if strange:
             raise ValueError(
-                f"The background names {strange[0]!r}, which is no letter of the {alphabet.name} alphabet."
+                f"The background names {strange[0]!r}, which is not a letter of the {alphabet.name} alphabet."
             )
         background = [background.get(letter, 0.0) for letter in alphabet.letters]
     p = np.asarray(background, dtype=np.float64)

@@ -101,8 +101,8 @@ def check_columns(kernel: Any, width: int) -> None:
     """Raise unless the number of every feature fits 63 bits."""
     if width > MOST_COLUMNS:
         raise ValueError(
-            f"{kernel!r} has about 10^{len(str(width)) - 1} features, more than column numbers of 63 bits can tell "
-            "apart; take shorter k-mers, or use its Gram matrix, which has no such limit."
+            f"{kernel!r} has about 10^{len(str(width)) - 1} features, more than 63-bit column numbers can hold; "
+            "take shorter k-mers, or use its Gram matrix, which has no such limit."
         )
 
 

@@ -136,7 +136,11 @@ def _outputs(model: Any, target: Any) -> list[int]:
         return every
     classes = list(getattr(model, "classes_", ()))
     if len(every) == 1 or target not in classes:
-        listed = f"choose one of {', '.join(map(str, classes))}" if len(every) > 1 else "this model has one course only"
+        listed = (
+            f"choose one of {', '.join(map(str, classes))}"
+            if len(every) > 1
+            else "this model has one sequence of rounds"
+        )
         raise ValueError(f"target={target!r} is not a class of the model; {listed}.")
     return [classes.index(target)]
 

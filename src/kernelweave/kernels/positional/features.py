@@ -62,7 +62,7 @@ def positional_names(columns: Any, alphabet: Alphabet, degree: int) -> list[tupl
     if known.ndim == 2 and known.shape[1] == 1:
         known = known[:, 0]
     if known.size and (known.ndim != 1 or known.dtype.kind not in "iu" or known.min() < 0):
-        raise ValueError(f"Feature columns are a list of whole numbers from 0 on, but got {reprlib.repr(columns)}.")
+        raise ValueError(f"Feature columns are a list of non-negative integers, but got {reprlib.repr(columns)}.")
     starts = column_starts(alphabet, degree)
     names = []
     for column in known.tolist():

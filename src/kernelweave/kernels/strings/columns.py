@@ -53,7 +53,7 @@ def check_known(kernel: Kernel, columns: Any, total: int, alphabet: Alphabet) ->
     outside = (known < 0) | (known >= total)
     if outside.any():
         raise ValueError(
-            f"Column {known[np.argmax(outside)]} is no feature of {kernel!r}, which has {total} over the "
+            f"Column {known[np.argmax(outside)]} is not a feature of {kernel!r}, which has {total} over the "
             f"{alphabet.name} alphabet."
         )
     return known.astype(np.int64)

@@ -96,7 +96,7 @@ class Grams(Kernel, Features):
             strange |= (letters < 0).any(axis=1)
         if strange.any():
             code = codes[np.argmax(strange)].tolist()
-            raise ValueError(f"The code {code} is no feature of {self!r} over the {alphabet.name} alphabet.")
+            raise ValueError(f"The code {code} is not a feature of {self!r} over the {alphabet.name} alphabet.")
         return letters
 
     def _columns(self, alphabet: Alphabet) -> int:

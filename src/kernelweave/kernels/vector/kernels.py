@@ -186,15 +186,15 @@ class Polynomial(GammaCurve, Features):
         """Return all monomials up to the degree; a ValueError where there are more than `EXPAND_UP_TO`."""
         self.check()
         if not self.definite:
-            raise ValueError(f"{self!r} has monomials of negative weight, so it is no inner product of features.")
+            raise ValueError(f"{self!r} has monomials of negative weight, so it is not an inner product of features.")
 
         def features(part: Any) -> Array:
             rows = as_table(part)
             columns = n_monomials(rows.shape[1], self.degree, self.coef0 > 0)
             if columns > EXPAND_UP_TO:
                 raise ValueError(
-                    f"{self!r} has {columns} monomials of {rows.shape[1]} columns, more than the {EXPAND_UP_TO} that "
-                    "are written out; use IncompleteCholesky or Nystrom."
+                    f"{self!r} has {columns} monomials of {rows.shape[1]} columns, more than the limit of "
+                    f"{EXPAND_UP_TO}; use IncompleteCholesky or Nystrom."
                 )
             dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
             return expanded(dense, self.degree, self.rate(rows.shape[1]), self.coef0)
