@@ -78,16 +78,17 @@ class HessianMKL(Wrapper):
         # An inexact SVM can hide a small decrease: solve again at the best weights, more closely.
         self.now = made if self.refining else best if best is not self.now else self.evaluate(self.now.beta)
         if not self.refining:
-            self._learn(former, H)
+            self._learn(former, H, shortened=t < 1.0)
 
-    def _learn(self, former: Evaluation, H: Array) -> None:
+    def _learn(self, former: Evaluation, H: Array, shortened: bool) -> None:
         """Compare the curvature of the last step with the model's: a sample of rows tells its shape, not its size.
 
         Rows that a kernel does not see make the model far too stiff where the other kernels have no weight: steps then
-        stop short of everything.  So where a step gains next to nothing of the gap, the model is made softer.
+        stop short of everything.  So where a whole step gains next to nothing of the gap, the model is made softer;
+        where the step had to be shortened, the model was too soft.
         """
         if former.value - self.now.value < STALLED * self.gap * abs(former.value):
-            self.bend = max(self.bend * BENDS[0], SOFTEST)
+            self.bend = 1.0 if shortened else max(self.bend * BENDS[0], SOFTEST)
             return
         if not self.sampled:
             self.bend = 1.0
