@@ -55,12 +55,18 @@ class Newton:
 
     def step(self) -> None:
         """Solve the quadratic model, then search along the way to its solution."""
-        loss, y, cost = self.problem.loss, self.problem.y, self.problem.cost
-        f = self.F + self.b
-        g, h = cost * loss.derivative(f, y), cost * loss.curvature(f, y)
+        g, h = self._derivatives()
+        if self.problem.free and not h.any():  # a model without curvature has no best intercept
+            self.b = best_intercept(self.problem, self.F, self.alpha)
+            g, h = self._derivatives()
         d_alpha, d_b = self._model_solution(g, h)
         if self._search(d_alpha, product(self.problem.operator, d_alpha), d_b) < SHORT:
             self.forcing = max(SHORT * self.forcing, FLATTEST)
+
+    def _derivatives(self) -> tuple[Array, Array]:
+        """Return g and h, (n,) each."""
+        loss, y, f = self.problem.loss, self.problem.y, self.F + self.b
+        return self.problem.cost * loss.derivative(f, y), self.problem.cost * loss.curvature(f, y)
 
     def _model_solution(self, g: Array, h: Array) -> tuple[Array, float]:
         """Return the step to the solution of the quadratic model."""
@@ -73,7 +79,7 @@ class Newton:
         solve = self._solver(curved, S)
         u = solve(missing[curved] / S - S * known)
         d_b = 0.0
-        if self.problem.free:
+        if self.problem.free and len(curved):
             w = solve(S)
             d_b = (S @ u + d.sum() + self.alpha.sum() - self.problem.total) / max(S @ w, FLATTEST)
             u = u - d_b * w

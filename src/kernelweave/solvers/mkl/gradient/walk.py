@@ -134,8 +134,9 @@ class Walk:
         if not paid.any():
             return 0.0
         size = self.support(seen.q) + (alpha.sum() ** 2 if self.problem.intercept == "regularized" else 0.0)
-        bend = self.cost * self.problem.loss.curvature(seen.f, self.y)
-        curvature = float((alpha[paid] ** 2 / np.maximum(bend[paid], FLATTEST)).sum()) + size
+        bend = (self.cost * self.problem.loss.curvature(seen.f, self.y))[paid]
+        bend = np.where(bend > 0, bend, self.cost[paid] * self.problem.loss.bend)  # from inside, at the end of a range
+        curvature = float((alpha[paid] ** 2 / np.maximum(bend, FLATTEST)).sum()) + size
         s = max(0.0, 1.0 + (dot(alpha, seen.f) - size) / curvature)
         low, high = self.problem.loss.dual_range(self.y[paid], self.cost[paid])
         ends = np.where(alpha[paid] > 0, high, low) / alpha[paid]
