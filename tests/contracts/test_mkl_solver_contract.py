@@ -24,7 +24,7 @@ C, NU = 2.0, 0.3
 NORMS = (1.0, 4 / 3, 2.0, 4.0)
 TOL = {"lp": 1e-4}
 """Where 1e-5 takes long: closed-form weights for p = 1."""
-STEPS = 500
+STEPS = 1000
 ROUNDING = 1e-9
 
 rng = np.random.default_rng(0)

@@ -173,6 +173,17 @@ def test_a_warm_start_takes_fewer_iterations(solver, loss):
     assert warm.primal.value == pytest.approx(cold.primal.value, rel=1e-5)
 
 
+@pytest.mark.parametrize("intercept", ["free", "regularized", "none"])
+@pytest.mark.parametrize("cost", [0.1, 100.0])
+def test_newton_goes_on_where_no_row_has_a_curvature(intercept, cost):
+    y = np.where(np.arange(N) % 2, 50.0, -50.0)  # far from each other and from any intercept
+    p = problem("huber", intercept, y=y, cost=np.full(N, cost))
+    assert not p.loss.curvature(np.zeros(N), y).any()
+    result = run(make("newton"), p, Stop(1e-6, 500))
+    assert result.converged
+    assert result.primal.value == pytest.approx(svm.optimum("huber", GRAM, y, p.cost, intercept), rel=1e-5)
+
+
 @pytest.mark.parametrize(("solver", "loss"), PAIRS)
 def test_a_start_that_is_not_feasible_is_mended(solver, loss):
     result = run(make(solver), problem(loss, store=HOME[solver]), TIGHT, start=rng.normal(scale=10.0, size=N))

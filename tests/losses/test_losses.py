@@ -2,15 +2,18 @@
 
 import numpy as np
 import pytest
+from scipy.special import huber
 
 from kernelweave.losses import (
     LOSSES,
     EpsilonInsensitive,
     Hinge,
+    Huber,
     Logistic,
     OneClass,
     SmoothHinge,
     Squared,
+    SquaredEpsilonInsensitive,
     SquaredHinge,
     losses_for,
     make_loss,
@@ -27,6 +30,8 @@ def test_numbers_that_a_person_can_check():
     assert values(SquaredHinge(), [0, 2, -1], [1, 1, 1]) == [1, 0, 4]
     assert values(Squared(), [1, 3], [4, 3]) == [9, 0]
     assert values(EpsilonInsensitive(0.5), [1, 3, 2.25], [4, 3, 2]) == [2.5, 0, 0]
+    assert values(Huber(0.5), [1, 3, 2.25], [4, 3, 2]) == [2.75, 0, 0.0625]
+    assert values(SquaredEpsilonInsensitive(0.5), [1, 3, 2.25], [4, 3, 2]) == [6.25, 0, 0]
     assert values(OneClass(), [-2, 0, 3], [0, 0, 0]) == [2, 0, 0]
     assert values(Logistic(), [0], [1]) == pytest.approx([np.log(2)])
     assert values(SmoothHinge(2.0), [1], [1]) == pytest.approx([np.log(2) / 2])
@@ -85,6 +90,19 @@ def test_smooth_hinge_becomes_the_hinge():
         distance = SmoothHinge(sigma).value(f, y) - Hinge().value(f, y)
         assert np.all(distance >= 0)
         assert distance.max() == pytest.approx(np.log(2) / sigma)
+
+
+def test_huber_is_the_squared_loss_near_the_target_and_half_of_it_is_what_huber_wrote():
+    y, near, far = np.zeros(3), np.array([-0.5, 0.1, 0.5]), np.array([-7.0, 0.6, 3.0])
+    np.testing.assert_array_equal(Huber(0.5).value(near, y), Squared().value(near, y))
+    np.testing.assert_allclose(0.5 * Huber(0.5).value(far, y), huber(0.5, far))
+    np.testing.assert_array_equal(Huber(100.0).value(far, y), Squared().value(far, y))
+
+
+def test_squares_outside_the_tube_are_squares_of_what_the_tube_leaves():
+    f, y = np.linspace(-3, 3, 61), np.zeros(61)
+    np.testing.assert_array_equal(SquaredEpsilonInsensitive(0.5).value(f, y), EpsilonInsensitive(0.5).value(f, y) ** 2)
+    np.testing.assert_array_equal(SquaredEpsilonInsensitive(0.0).value(f, y), Squared().value(f, y))
 
 
 def test_logistic_conjugate_at_its_ends_is_zero():

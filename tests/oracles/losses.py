@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-EPSILON, SIGMA = 0.3, 2.5
-PARAMETERS = {"epsilon": EPSILON, "sigma": SIGMA}
+EPSILON, SIGMA, DELTA = 0.3, 2.5, 0.4
+PARAMETERS = {"epsilon": EPSILON, "sigma": SIGMA, "delta": DELTA}
 """What the tests give to the losses that have such parameters."""
 
 
@@ -20,6 +20,8 @@ VALUES = {
     "logistic": lambda f, y: softplus(-y * f),
     "squared": lambda f, y: (f - y) ** 2,
     "epsilon_insensitive": lambda f, y: max(0.0, abs(f - y) - EPSILON),
+    "huber": lambda f, y: (f - y) ** 2 if abs(f - y) <= DELTA else 2 * DELTA * abs(f - y) - DELTA**2,
+    "squared_epsilon_insensitive": lambda f, y: max(0.0, abs(f - y) - EPSILON) ** 2,
     "one_class": lambda f, y: max(0.0, -f),
 }
 
@@ -35,6 +37,8 @@ CONJUGATES = {
     "logistic": lambda u, y: -entropy(min(max(-y * u, 0.0), 1.0)),
     "squared": lambda u, y: u * y + u * u / 4,
     "epsilon_insensitive": lambda u, y: u * y + EPSILON * abs(u),
+    "huber": lambda u, y: u * y + u * u / 4,
+    "squared_epsilon_insensitive": lambda u, y: u * y + EPSILON * abs(u) + u * u / 4,
     "one_class": lambda u, y: 0.0,
 }
 """Within the domain, which the caller checks."""
@@ -46,6 +50,8 @@ SLOPES = {
     "logistic": lambda y: sorted((0, -y)),
     "squared": lambda y: (-math.inf, math.inf),
     "epsilon_insensitive": lambda y: (-1, 1),
+    "huber": lambda y: (-2 * DELTA, 2 * DELTA),
+    "squared_epsilon_insensitive": lambda y: (-math.inf, math.inf),
     "one_class": lambda y: (-1, 0),
 }
 """The smallest and the largest slope a loss can have: the domain of its conjugate."""

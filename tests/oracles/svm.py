@@ -8,7 +8,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from oracles.losses import CONJUGATES, EPSILON, SIGMA, SLOPES, VALUES
+from oracles.losses import CONJUGATES, DELTA, EPSILON, SIGMA, SLOPES, VALUES
 
 OUTSIDE = 1e-9
 """How far outside its range a dual variable may be, relative to its cost, and count as rounding."""
@@ -20,6 +20,8 @@ TERMS: dict[str, Any] = {
     "logistic": lambda f, y: cp.logistic(-cp.multiply(y, f)),
     "squared": lambda f, y: cp.square(f - y),
     "epsilon_insensitive": lambda f, y: cp.pos(cp.abs(f - y) - EPSILON),
+    "huber": lambda f, y: cp.huber(f - y, DELTA),
+    "squared_epsilon_insensitive": lambda f, y: cp.square(cp.pos(cp.abs(f - y) - EPSILON)),
     "one_class": lambda f, y: cp.pos(-f),
 }
 

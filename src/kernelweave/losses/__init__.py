@@ -18,4 +18,6 @@ from kernelweave.losses.squared_hinge import SquaredHinge as SquaredHinge
 from kernelweave.losses.smooth_hinge import SmoothHinge as SmoothHinge
 from kernelweave.losses.epsilon_insensitive import EpsilonInsensitive as EpsilonInsensitive
 from kernelweave.losses.squared import Squared as Squared
+from kernelweave.losses.huber import Huber as Huber
+from kernelweave.losses.squared_epsilon_insensitive import SquaredEpsilonInsensitive as SquaredEpsilonInsensitive
 from kernelweave.losses.one_class import OneClass as OneClass

@@ -20,7 +20,7 @@ class MKLRegressor(RegressorMixin, StreamingRegressor):
     kernels : list of kernels (or texts such as "rbf:0.5"), or what ``kw.WeightedDegree(20).per_position()`` returns;
         None for a linear kernel and Gaussians of three widths
     C : cost of an error: the larger, the closer the fit to the training rows
-    loss : such as "squared" or "epsilon_insensitive:0.5", which sets epsilon; the manual lists all
+    loss : such as "epsilon_insensitive", "squared" or "huber:0.5", which sets delta; the manual lists all
     norm : p, at least 1; 1 selects few kernels, larger values spread the weight, infinity gives the plain sum
     epsilon : half-width of the tube in which errors are free
     solver : "auto", "silp", "silp_chunking", "level", "reduced_gradient", "hessian", "lp" or "smooth"; on explicit

@@ -20,7 +20,7 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
     ----------
     kernel : Kernel, or a text such as "rbf:0.5" or "wd:20"; None for an RBF that follows the scale of the data
     C : cost of an error: the larger, the closer the fit to the training rows
-    loss : such as "squared" or "epsilon_insensitive:0.5", which sets epsilon; the manual lists all
+    loss : such as "epsilon_insensitive", "squared" or "huber:0.5", which sets delta; the manual lists all
     epsilon : half-width of the tube in which errors are free
     solver : "auto", "smo", "chunking", "dual_coordinate" (kernels with explicit features) or "newton" (differentiable
         losses)
