@@ -8,7 +8,7 @@ from kernelweave.data.strings.sequences import Sequences
 from kernelweave.engines import Serial, Threads
 from kernelweave.kernels import WeightedDegree
 from kernelweave.operators import bind
-from kernelweave.operators.kmers import paths
+from kernelweave.operators.kmers import paths, prefixes
 from kernelweave.operators.kmers.paths import Paths, SharedNodes, direct_depth, folded
 from oracles.rows import ALPHABETS, mask, sequences
 
@@ -162,3 +162,22 @@ def test_folded_groups_cover_every_level_once():
         assert levels == list(range(1, depth + 1))
         assert groups[0, 2] == 0
         assert np.array_equal(np.diff(groups[:, 2]), 11 << (bits * groups[:-1, 1]))
+
+
+@pytest.mark.parametrize("copies", [2, 40])
+@pytest.mark.parametrize("n_letters", [2, 4, 20])
+def test_words_that_agree_in_all_packed_letters_are_sorted_by_the_rest(copies, n_letters):
+    """Few ties are sorted by moving rows, many by counting: either way as a stable sort of whole words would."""
+    own = np.random.default_rng(copies)
+    whole, bits = 70, max(1, int(n_letters - 1).bit_length())
+    letters = 63 // bits
+    symbols = np.tile(own.integers(n_letters, size=(5, whole), dtype=np.uint8), (copies, 1))
+    symbols[:, letters:] = own.integers(n_letters, size=(5 * copies, whole - letters), dtype=np.uint8)
+    symbols = np.concatenate([symbols, symbols[::3]])
+    keys = prefixes.pack(np.ascontiguousarray(symbols[:, :letters].T), bits)
+    order, rank, lcp = (np.empty(len(symbols), np.int32) for _ in range(3))
+    prefixes.sort_words(symbols, keys, 0, letters, whole, bits, 1 << bits, order, rank, lcp)
+    np.testing.assert_array_equal(order, np.lexsort(symbols.T[::-1]))
+    np.testing.assert_array_equal(rank[order], np.arange(len(order)))
+    differ = symbols[order[1:]] != symbols[order[:-1]]
+    np.testing.assert_array_equal(lcp[1:], np.where(differ.any(axis=1), differ.argmax(axis=1), whole))

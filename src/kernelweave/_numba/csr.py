@@ -164,8 +164,9 @@ def stacked(blocks: Sequence[CSR]) -> CSR:
 def _take(starts, columns, values, rows, new_starts, new_columns, new_values):  # type: ignore[no-untyped-def]
     for j in range(len(rows)):
         first, size = starts[rows[j]], new_starts[j + 1] - new_starts[j]
-        new_columns[new_starts[j] : new_starts[j + 1]] = columns[first : first + size]
-        new_values[new_starts[j] : new_starts[j + 1]] = values[first : first + size]
+        for t in range(size):
+            new_columns[new_starts[j] + t] = columns[first + t]
+            new_values[new_starts[j] + t] = values[first + t]
 
 
 @jit

@@ -267,7 +267,8 @@ def gather_windows(codes, found, window, partners, out):  # type: ignore[no-unty
     for n in range(found.shape[1]):
         at, target = found[0, n], n * window
         if found[2, n] > 0:
-            out[target : target + window] = codes[at : at + window]
+            for i in range(window):
+                out[target + i] = codes[at + i]
         else:
             for i in range(window):
                 out[target + i] = partners[min(codes[at + window - 1 - i], size)]

@@ -27,7 +27,7 @@ from kernelweave.operators.gram.dense import above_diagonal, mirrored
 from kernelweave.operators.kmers.descent import PathDescent
 from kernelweave.operators.kmers.neighbours import add_deep, own_sums, pair_sums
 from kernelweave.operators.kmers.paths import Paths, SharedNodes, own_cells
-from kernelweave.operators.kmers.prefixes import PrefixIndex, Spelling, has_masked
+from kernelweave.operators.kmers.prefixes import PrefixIndex, Spelling, has_masked, read_only
 from kernelweave.operators.kmers.stores import STORES
 
 SHARD = 16384
@@ -198,7 +198,7 @@ class PathOperator(PositionalOperator):
         if rows is None:
             return PathDescent(Paths(self.rows.shared, self.given[0]), self._diagonal, dtype)
         letters = self.rows
-        shared = SharedNodes(letters.symbols[rows], letters.spelling, letters.degree, self.engine)
+        shared = SharedNodes(read_only(letters.symbols[rows]), letters.spelling, letters.degree, self.engine)
         return PathDescent(Paths(shared, self.given[0]), self._diagonal[rows], dtype)
 
 

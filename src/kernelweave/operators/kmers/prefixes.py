@@ -30,6 +30,8 @@ TABLE_BITS = 12
 DIGIT = 11
 """Bits of one pass of the radix sort."""
 WORD_BITS = 63
+FEW_TIES = 32
+"""Up to so many rows, moving single ones is faster than counting."""
 
 
 class Spelling:
@@ -60,9 +62,16 @@ class Spelling:
 
     def symbols(self, codes: Array) -> Array:
         """Return letter codes as symbols, rows contiguous."""
-        if not self.masked:
-            return np.ascontiguousarray(codes)
-        return np.ascontiguousarray(np.where(codes == self.mask_code, np.asarray(self.size, codes.dtype), codes))
+        if self.masked:
+            codes = np.where(codes == self.mask_code, np.asarray(self.size, codes.dtype), codes)
+        return read_only(np.ascontiguousarray(codes))
+
+
+def read_only(array: Array) -> Array:
+    """Return an array that cannot be written, as the codes of Sequences are: loops are compiled for one kind only."""
+    same = array.view()
+    same.flags.writeable = False
+    return same
 
 
 def has_masked(codes: Array, alphabet: Alphabet) -> bool:
@@ -156,7 +165,7 @@ def sort_words(symbols, keys, position, letters, whole, bits, mask, order, rank,
     """Sort the rows by their words at one position."""
     keys = _radix(keys, letters * bits, order)
     if whole > letters:
-        _sort_ties(symbols, keys, position, letters, whole, order)
+        _sort_ties(symbols, keys, position, letters, whole, bits, order)
     exact = whole == letters and mask >= (1 << bits)
     lcp[0] = 0
     rank[order[0]] = 0
@@ -190,8 +199,10 @@ def _radix(keys, bits, order):  # type: ignore[no-untyped-def]
     # Least significant digit first; both buffers change places after each pass.
     n = len(keys)
     low = np.int64((1 << DIGIT) - 1)
-    rows, other_rows = np.arange(n).astype(np.int32), np.empty(n, np.int32)
+    rows, other_rows = order, np.empty(n, np.int32)
     other_keys = np.empty(n, np.int64)
+    for i in range(n):
+        rows[i] = i
     counts = np.empty((1 << DIGIT) + 1, np.int64)
     for shift in range(0, bits, DIGIT):
         counts[:] = 0
@@ -207,22 +218,45 @@ def _radix(keys, bits, order):  # type: ignore[no-untyped-def]
             other_rows[at] = rows[i]
         keys, other_keys = other_keys, keys
         rows, other_rows = other_rows, rows
-    order[:] = rows
+    for i in range(n):
+        order[i] = rows[i]
     return keys
 
 
 @jit
-def _sort_ties(symbols, keys, position, letters, whole, order):  # type: ignore[no-untyped-def]
+def _sort_ties(symbols, keys, position, letters, whole, bits, order):  # type: ignore[no-untyped-def]
     # Words that agree in every packed letter: stable sorts of the rest, letter by letter from the last.
-    start = 0
+    counts, spare = np.empty((1 << bits) + 1, np.int64), np.empty(len(order), np.int32)
+    start = np.int64(0)  # a plain 0 would have the callee compiled for that literal as well
     while start < len(order):
         stop = start + 1
         while stop < len(order) and keys[stop] == keys[start]:
             stop += 1
         if stop - start > 1:
             for k in range(whole - 1, letters - 1, -1):
-                values = np.empty(stop - start, np.int64)
-                for t in range(start, stop):
-                    values[t - start] = symbols[order[t], position + k]
-                order[start:stop] = order[start:stop][np.argsort(values, kind="mergesort")]
+                _sort_by_letter(symbols, position + k, start, stop, order, counts, spare)
         start = stop
+
+
+@jit
+def _sort_by_letter(symbols, at, start, stop, order, counts, spare):  # type: ignore[no-untyped-def]
+    # Stable: single rows are moved where there are few, else rows are counted by their letter.
+    if stop - start <= FEW_TIES:
+        for t in range(start + 1, stop):
+            row, u = order[t], t
+            while u > start and symbols[order[u - 1], at] > symbols[row, at]:
+                order[u] = order[u - 1]
+                u -= 1
+            order[u] = row
+        return
+    counts[:] = 0
+    for t in range(start, stop):
+        counts[symbols[order[t], at] + 1] += 1
+    for c in range(len(counts) - 1):
+        counts[c + 1] += counts[c]
+    for t in range(start, stop):
+        letter = symbols[order[t], at]
+        spare[counts[letter]] = order[t]
+        counts[letter] += 1
+    for t in range(start, stop):
+        order[t] = spare[t - start]

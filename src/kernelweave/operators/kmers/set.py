@@ -195,8 +195,8 @@ def _fill_runs(codes, whole, steps, given, bits, letters, runs, tables):  # type
         for k in range(first - 1, last):
             add_below(codes, whole, steps, given, bits, letters, position, k, summed, sums, above, below)
             above, below = below, above
-        size = 1 << (bits * last)
-        tables[r, :size] = above[:size]
+        for c in range(1 << (bits * last)):
+            tables[r, c] = above[c]
 
 
 @jit
