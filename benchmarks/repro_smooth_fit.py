@@ -18,14 +18,14 @@ import kernelweave as kw
 from kernelweave.engines import Serial
 from kernelweave.estimators.normalize import normalized
 from kernelweave.losses import make_loss
-from kernelweave.operators import product
+from kernelweave.operators import Task, product
+from kernelweave.operators import choose as bound
 from kernelweave.operators.expansion.rows import RowExpansion
 from kernelweave.operators.gram.rank_one import RankOneSet
-from kernelweave.operators.planner.family import bind_family
 from kernelweave.penalties import LpBall
 from kernelweave.solvers.certificate import PrimalPoint
+from kernelweave.solvers.choose import choose_mkl_solver
 from kernelweave.solvers.loop import Stop, run
-from kernelweave.solvers.mkl import choose_mkl_solver
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.result import Result
 
@@ -80,7 +80,7 @@ def kernel_split(X: np.ndarray, y: np.ndarray, train: np.ndarray, each: list[Any
     Z, test = standardised(X, train), np.setdiff1d(np.arange(len(y)), train)
     rows = np.ascontiguousarray(Z[train])
     kernels = [normalized(k.fitted(rows), rows, "trace", Serial()) for k in kw.per_feature(each, Z.shape[1])]
-    operators, _ = bind_family(kernels, rows, Serial(), tol=GAP)
+    operators, _ = bound(Task(kernels, rows, Serial(), tol=GAP, need="parts"))
     return Split(operators, y[train], (kernels, rows, Z[test]), y[test])
 
 
@@ -91,7 +91,7 @@ def train(split: Split, method: str, C: float, smoothing: float | None, share: A
     problem = MKLProblem(split.operators, make_loss("hinge"), split.y[None, :].astype(float), cost, ball)
     exact = "lp" if method == "L2" or isinstance(split.operators, RankOneSet) else "level"
     name = {"smooth": "smooth", "sum": "uniform"}.get(method, exact)
-    _, solver = choose_mkl_solver(name, problem, {"smoothing": smoothing} if method == "smooth" else {})
+    solver = choose_mkl_solver(name, problem, {"smoothing": smoothing} if method == "smooth" else {}).solver
     return run(solver, problem, Stop(GAP, MOST_ITERATIONS, polish=False), start=start)
 
 

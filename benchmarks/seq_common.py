@@ -45,15 +45,15 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 class Method(NamedTuple):
     """How a kernel is held, and the solver that works on it."""
 
-    form: str
+    need: str
     solver: str
 
 
 METHODS = {
-    "precomputed": Method("gram", "smo"),
-    "cached": Method("gram", "chunking"),
-    "linadd": Method("explicit", "chunking"),
-    "coordinate": Method("explicit", "dual_coordinate"),
+    "precomputed": Method("values", "smo"),
+    "cached": Method("values", "chunking"),
+    "linadd": Method("features", "chunking"),
+    "coordinate": Method("features", "dual_coordinate"),
 }
 KERNELS: dict[str, tuple[Kernel, str]] = {
     "wd": (kw.WeightedDegree(DEGREE), "trace"),
@@ -100,7 +100,7 @@ def train(
     """
     given, how = KERNELS[kernel]
     monitor, engine = time_cap(limit), choose_engine(None, threads)
-    operator = bind(normalized(given.fitted(X), X, how, engine), X, engine, memory, tol, method.form)
+    operator = bind(normalized(given.fitted(X), X, how, engine), X, engine, memory, tol, method.need)
     if method.solver == "smo" and not hasattr(operator, "gram"):
         return None
     problem = Problem(operator, make_loss("hinge"), y.astype(float), np.full(len(y), C))

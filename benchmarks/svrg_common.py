@@ -31,8 +31,8 @@ from kernelweave.engines import choose_engine
 from kernelweave.estimators.mkl.base import ONE_THREAD_UP_TO
 from kernelweave.kernels import Kernel, On
 from kernelweave.losses import make_loss
-from kernelweave.operators.features.design.set import DesignSet, bind_design
-from kernelweave.operators.planner.family import bind_family
+from kernelweave.operators import Task, choose
+from kernelweave.operators.features.design.set import DesignSet
 from kernelweave.penalties import LpBall
 from kernelweave.solvers.loop import Progress, Stop, run
 from kernelweave.solvers.mkl import MKL_SOLVERS
@@ -88,7 +88,9 @@ def exact(F: int) -> list[Kernel]:
 def features(kernels: Sequence[Kernel], X: Any, tol: float = GAPS[-1], limit: float | str = "auto") -> Any:
     """Bind kernels through their features; lengths of rows, which several solvers ask for, are measured here."""
     with threadpool_limits(1, user_api="blas"):  # the engine's own threads make the features
-        operators, _ = bind_design([kernel.fitted(X) for kernel in kernels], X, choose_engine(), limit, tol)
+        operators, _ = choose(
+            Task([kernel.fitted(X) for kernel in kernels], X, choose_engine(), limit, tol, need="design")
+        )
     operators.design.squares()
     return operators
 
@@ -96,7 +98,9 @@ def features(kernels: Sequence[Kernel], X: Any, tol: float = GAPS[-1], limit: fl
 def grams(kernels: Sequence[Kernel], X: Any, tol: float = GAPS[-1]) -> tuple[Any, str]:
     """Bind kernels through their values; return how they are held, too."""
     with threadpool_limits(1, user_api="blas"):
-        operators, plan = bind_family([kernel.fitted(X) for kernel in kernels], X, choose_engine(), "auto", tol)
+        operators, plan = choose(
+            Task([kernel.fitted(X) for kernel in kernels], X, choose_engine(), "auto", tol, need="parts")
+        )
     return operators, plan.kind
 
 

@@ -87,7 +87,7 @@ def sequences(texts: list[str]) -> kw.Sequences:
 def explicit(kernel: Kernel, X: kw.Sequences, how: str | None = None, threads: int = 1) -> Operator:
     """Return a kernel bound through its features, the columns numbered."""
     engine = choose_engine(None, threads)
-    return bind(normalized(kernel.fitted(X), X, how, engine), X, engine, "auto", form="explicit")
+    return bind(normalized(kernel.fitted(X), X, how, engine), X, engine, "auto", need="features")
 
 
 def solve(

@@ -107,6 +107,8 @@ def test_training_says_what_it_did(sites, tmp_path):
     assert "WeightedDegree(20), because all sequences have the same length" in result.stderr
     assert "iteration 1" in result.stderr
     assert "certificate" in result.stdout
+    assert "held" in result.stdout
+    assert "dense, 115 kB: the 120 x 120 Gram matrix in float64 takes 115 kB; solved by smo, the Gram" in result.stdout
     assert "m.kw" in result.stdout
 
 

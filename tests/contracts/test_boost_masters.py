@@ -5,10 +5,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from kernelweave.solvers.boost.masters.choose import make_master
 from kernelweave.solvers.boost.masters.interior import InteriorMaster
 from kernelweave.solvers.boost.masters.lp import LPMaster
 from kernelweave.solvers.boost.problem import INTERCEPTS, KINDS, PENALTIES, BoostProblem
+from kernelweave.solvers.choose import choose_master
 from oracles.boost import optimum
 
 N, NU, EPSILON, EXACT = 40, 0.3, 0.1, 1e-6
@@ -73,7 +73,7 @@ def check_solution(problem, K, made, goal):
 def test_the_optimum_of_the_full_problem_is_reached_hot_and_cold(kind, penalty, positive, intercept):
     K, problem = data()[0], make(kind, penalty, positive, intercept)
     goal = wanted(kind, penalty, positive, intercept)
-    cold, hot = make_master(problem), make_master(problem)
+    cold, hot = choose_master(problem).solver, choose_master(problem).solver
     cold.add(K)
     check_solution(problem, K, cold.solve(1e-8), goal)
     order = np.random.default_rng(1).permutation(K.shape[1])
@@ -92,8 +92,8 @@ def test_the_optimum_of_the_full_problem_is_reached_hot_and_cold(kind, penalty, 
 
 def test_each_norm_has_its_master():
     y = np.ones(3)
-    assert isinstance(make_master(BoostProblem("hinge", y, y)), LPMaster)
-    assert isinstance(make_master(BoostProblem("hinge", y, y, "l2")), InteriorMaster)
+    assert isinstance(choose_master(BoostProblem("hinge", y, y)).solver, LPMaster)
+    assert isinstance(choose_master(BoostProblem("hinge", y, y, "l2")).solver, InteriorMaster)
     with pytest.raises(ValueError, match="use LPMaster"):
         InteriorMaster(BoostProblem("hinge", y, y))
 
@@ -102,7 +102,7 @@ def test_each_norm_has_its_master():
 @pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_size_of_C_does_not_matter(kind, penalty, C):
-    problem, master = make(kind, penalty, C=C), make_master(make(kind, penalty, C=C))
+    problem, master = make(kind, penalty, C=C), choose_master(make(kind, penalty, C=C)).solver
     master.add(data()[0])
     check_solution(problem, data()[0], master.solve(1e-8), wanted(kind, penalty, C=C))
 
@@ -141,7 +141,7 @@ def test_no_model_is_below_the_optimum(kind, penalty):
 @pytest.mark.parametrize("kind", KINDS)
 def test_columns_that_are_alike_or_empty(kind, penalty):
     K, problem = data()[0], make(kind, penalty)
-    once, twice = make_master(problem), make_master(problem)
+    once, twice = choose_master(problem).solver, choose_master(problem).solver
     once.add(K[:, 20:60])
     twice.add(np.hstack([K[:, 20:60], np.zeros((N, 2))]))
     if penalty == "l1":
@@ -153,7 +153,7 @@ def test_columns_that_are_alike_or_empty(kind, penalty):
 @pytest.mark.parametrize("kind", ["epsilon_insensitive", "nu_regression"])
 def test_targets_that_need_no_model(kind, penalty):
     problem = BoostProblem(kind, np.full(N, 5.0), np.ones(N), penalty)
-    master = make_master(problem)
+    master = choose_master(problem).solver
     master.add(data()[0])
     made = master.solve(1e-6)
     assert made.objective == pytest.approx(0.0, abs=1e-5)
@@ -164,7 +164,7 @@ def test_nu_must_leave_both_classes_their_half():
     y = np.array([1.0, 1.0, 1.0, -1.0])
     with pytest.raises(ValueError, match=r"at most 0\.5"):
         BoostProblem("nu_classification", y, np.ones(4), nu=0.6)
-    made = make_master(BoostProblem("nu_classification", y, np.ones(4), "l2", nu=0.5))
+    made = choose_master(BoostProblem("nu_classification", y, np.ones(4), "l2", nu=0.5)).solver
     made.add(np.array([[1.0], [2.0], [0.5], [-1.0]]))
     assert made.solve(1e-8).gap <= EXACT
 

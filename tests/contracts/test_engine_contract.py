@@ -9,14 +9,13 @@ from sklearn.base import clone
 import kernelweave as kw
 from kernelweave.engines import Engine, Serial
 from kernelweave.losses import make_loss
-from kernelweave.operators import CachedColumns, DenseGram, bind
+from kernelweave.operators import CachedColumns, DenseGram, Task, bind, choose
 from kernelweave.operators.base import Bound, OperatorSet, PrimalOperator
 from kernelweave.operators.columns import sources
 from kernelweave.operators.columns.pool import ColumnPool
 from kernelweave.operators.expansion import cross
 from kernelweave.operators.features import operator as features
 from kernelweave.operators.features.design import rows
-from kernelweave.operators.features.design.set import bind_design
 from kernelweave.operators.features.operator import FeatureOperator
 from kernelweave.operators.features.set import FeatureSet
 from kernelweave.operators.gram import cached, dense, family, rank_one
@@ -64,12 +63,12 @@ OPERATORS = {
     "dense": lambda e: DenseGram(RBF, RBF.prepare(TABLE[:N]), e, np.float64),
     "dense 32": lambda e: DenseGram(RBF, RBF.prepare(TABLE[:N]), e, np.float32),
     "cached": lambda e: CachedColumns(RBF, RBF.prepare(TABLE[:N]), e, 25, np.float64),
-    "k-mers": lambda e: bind(LONG, DNA[:N], e, form="explicit"),
-    "masked k-mers": lambda e: bind(LONG, MASKED[:N], e, form="explicit"),
-    "shifted k-mers": lambda e: bind(kw.WeightedDegree(8, shift=2), DNA[:N], e, form="explicit"),
-    "k-mers in tries": lambda e: bind(LONG, DNA[:N], e, form="explicit").through("trie"),
-    "k-mers in a map": lambda e: bind(LONG, DNA[:N], e, form="explicit").through("map"),
-    "sorted k-mers": lambda e: bind(LONG, DNA[:N], e, form="explicit").through("sorted"),
+    "k-mers": lambda e: bind(LONG, DNA[:N], e, need="features"),
+    "masked k-mers": lambda e: bind(LONG, MASKED[:N], e, need="features"),
+    "shifted k-mers": lambda e: bind(kw.WeightedDegree(8, shift=2), DNA[:N], e, need="features"),
+    "k-mers in tries": lambda e: bind(LONG, DNA[:N], e, need="features").through("trie"),
+    "k-mers in a map": lambda e: bind(LONG, DNA[:N], e, need="features").through("map"),
+    "sorted k-mers": lambda e: bind(LONG, DNA[:N], e, need="features").through("sorted"),
     "features": lambda e: FeatureOperator(kw.Spectrum(3), DNA[:N], e),
 }
 
@@ -91,9 +90,11 @@ SETS = {
     "rank one": lambda e: prepared(COLUMNS, lambda f, P: RankOneSet(rank_one_vectors(f, P, N), e)),
     "k-mers by degree": lambda e: PositionalSet(LONG.per_degree(), LONG.prepare(DNA[:N]), e),
     "features": lambda e: FeatureSet.of(SPECTRA, DNA[:N], e),
-    "dense design": lambda e: bind_design([kw.Linear(), kw.Linear().on([0, 2])], TABLE[:N], e)[0],
-    "sparse design": lambda e: bind_design(SPECTRA, DNA[:N], e)[0],
-    "streamed design": lambda e: bind_design([kw.Linear(), kw.Linear().on([1])], TABLE[:N], e, limit=5000)[0],
+    "dense design": lambda e: choose(Task([kw.Linear(), kw.Linear().on([0, 2])], TABLE[:N], e, need="design"))[0],
+    "sparse design": lambda e: choose(Task(SPECTRA, DNA[:N], e, need="design"))[0],
+    "streamed design": lambda e: (
+        choose(Task([kw.Linear(), kw.Linear().on([1])], TABLE[:N], e, limit=5000, need="design")).operator
+    ),
 }
 POOLED = [kw.Linear(), kw.RBF(width=1.0), kw.RBF(width=4.0), kw.Polynomial(3).on([0, 1])]
 

@@ -8,11 +8,11 @@ import pytest
 from kernelweave.engines import Serial
 from kernelweave.kernels import RBF, Linear, Polynomial
 from kernelweave.losses import LOSSES, make_loss
-from kernelweave.operators.planner.family import bind_family
+from kernelweave.operators import Task, choose
 from kernelweave.penalties import LpBall
+from kernelweave.solvers.choose import choose_mkl_solver
 from kernelweave.solvers.loop import Stop, run
 from kernelweave.solvers.mkl import MKL_SOLVERS as EVERY_SOLVER
-from kernelweave.solvers.mkl import choose_mkl_solver
 from kernelweave.solvers.mkl.problem import MKLProblem
 from oracles import mkl
 from oracles.losses import PARAMETERS
@@ -37,7 +37,7 @@ WEIGHT = rng.uniform(0.3, 2.0, N)
 PLAIN = [*RBF.grid([0.5, 2, 8, 32]), Linear(), Polynomial(2), RBF(width=2).on([0]), RBF(width=2).on([1])]
 KERNELS = [kernel * (1 / kernel.diag(X).mean()) for kernel in PLAIN]
 GRAMS = np.stack([kernel.gram(X) for kernel in KERNELS])
-OPERATORS, _ = bind_family(KERNELS, X, Serial(), tol=1e-9)
+OPERATORS, _ = choose(Task(KERNELS, X, Serial(), tol=1e-9, need="parts"))
 TARGETS = {"classification": LABELS, "regression": REAL, "novelty": np.zeros(N)}
 
 

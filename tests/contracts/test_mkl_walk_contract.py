@@ -10,7 +10,7 @@ from kernelweave.data.strings.sequences import Sequences
 from kernelweave.engines import Serial
 from kernelweave.kernels import RBF, Fourier, Linear, NGram
 from kernelweave.losses import make_loss
-from kernelweave.operators.features.design.set import bind_design
+from kernelweave.operators import Task, choose
 from kernelweave.penalties import LpBall
 from kernelweave.solvers.loop import Stop, run
 from kernelweave.solvers.mkl import MKL_SOLVERS
@@ -43,7 +43,7 @@ STRINGS = Sequences.from_strings(TEXTS, alphabet="bytes")
 @cache
 def bound(kind="dense"):
     kernels, rows = (KERNELS, X) if kind == "dense" else ([NGram(n) * (0.2 / n) for n in (1, 2, 3)], STRINGS)
-    return bind_design(kernels, rows, Serial(), tol=1e-9)[0]
+    return choose(Task(kernels, rows, Serial(), tol=1e-9, need="design"))[0]
 
 
 @cache

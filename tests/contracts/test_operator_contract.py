@@ -44,8 +44,8 @@ STORES = {
     "cached 64": lambda k, X, engine: CachedColumns(k, k.prepare(X), engine, 5, np.float64),
     "cached 32": lambda k, X, engine: CachedColumns(k, k.prepare(X), engine, 11, np.float32),
     "cached all": lambda k, X, engine: CachedColumns(k, k.prepare(X), engine, 1000, np.float64),
-    "k-mers": lambda k, X, engine: bind(k, X, engine, form="explicit"),
-    "k-mers in tries": lambda k, X, engine: bind(k, X, engine, form="explicit").through("trie"),
+    "k-mers": lambda k, X, engine: bind(k, X, engine, need="features"),
+    "k-mers in tries": lambda k, X, engine: bind(k, X, engine, need="features").through("trie"),
     "features": lambda k, X, engine: FeatureOperator(k, X, engine),
 }
 NEEDS = {"k-mers": Positional, "k-mers in tries": Positional, "features": Features}
@@ -99,7 +99,8 @@ def test_abilities(store, name):
     operator = STORES[store](kernel, X, Serial())
     explicit = store in ("k-mers", "features")
     assert isinstance(operator, PrimalOperator) == (explicit and (store, name) != ("k-mers", "shifts"))
-    assert isinstance(operator, Linadd) == isinstance(operator, PositionalOperator) == (store == "k-mers")
+    assert isinstance(operator, PositionalOperator) == (store == "k-mers")
+    assert isinstance(operator, Linadd) == (store in ("k-mers", "k-mers in tries"))
     assert isinstance(operator, Bound) == isinstance(operator, Rounded) == (store not in NEEDS)
 
 

@@ -13,9 +13,10 @@ from kernelweave.losses import LOSSES, make_loss
 from kernelweave.operators import CachedColumns, DenseGram, bind
 from kernelweave.operators.base import Dense, PrimalOperator
 from kernelweave.operators.features.operator import FeatureOperator
+from kernelweave.solvers.choose import choose_svm_solver
 from kernelweave.solvers.loop import Stop, run
 from kernelweave.solvers.problems import Problem
-from kernelweave.solvers.svm import SVM_SOLVERS, choose_svm_solver
+from kernelweave.solvers.svm import SVM_SOLVERS
 from oracles import svm
 from oracles.losses import PARAMETERS
 
@@ -52,7 +53,7 @@ STORES = {
     "cached 32": lambda rows: CachedColumns(KERNEL, KERNEL.prepare(rows), Serial(), 40, np.float32),
     "cached": lambda rows: CachedColumns(KERNEL, KERNEL.prepare(rows), Serial(), 30, np.float64),
     "features": lambda rows: FeatureOperator(Rooted(), rows, Serial()),
-    "k-mers": lambda rows: bind(WORDS, LETTERS[: len(rows)], Serial(), form="explicit"),
+    "k-mers": lambda rows: bind(WORDS, LETTERS[: len(rows)], Serial(), need="features"),
 }
 GRAMS = dict.fromkeys(STORES, GRAM) | {"k-mers": WORDS.gram(LETTERS)}
 EXPLICIT = ("features", "k-mers")
@@ -326,7 +327,7 @@ def test_the_automatic_choice():
         ("logistic", "k-mers"): "DualCoordinate",
     }
     for (loss, store), name in names.items():
-        assert type(choose_svm_solver("auto", problem(loss, store=store))).__name__ == name
+        assert type(choose_svm_solver("auto", problem(loss, store=store)).solver).__name__ == name
 
 
 def test_a_solver_that_does_not_fit_says_which_does():
@@ -342,7 +343,7 @@ def test_a_solver_that_does_not_fit_says_which_does():
         choose_svm_solver("magic", problem("hinge"))
     with pytest.raises(ValueError, match=r"solver_params=\{'chunk': 3\} do not fit solver='chunking'"):
         choose_svm_solver("chunking", problem("hinge"), {"chunk": 3})
-    with pytest.raises(ValueError, match="chunk_size=1 must be at least 2"):
+    with pytest.raises(ValueError, match="chunk_size=1 must be an integer of at least 2"):
         choose_svm_solver("chunking", problem("hinge"), {"chunk_size": 1})
     with pytest.raises(ValueError, match="order='backwards' must be one of permuted, sequential"):
         choose_svm_solver("dual_coordinate", problem("hinge"), {"order": "backwards"})

@@ -174,8 +174,10 @@ def test_it_says_after_how_many_rounds_a_fit_ended():
 
 def test_it_says_how_columns_are_held():
     fitted = kw.CGBoostClassifier(KERNELS).fit(X, Y)
-    assert len(fitted.memory_plan_) == len(KERNELS)
-    assert "Linear()" in fitted.memory_plan_[0]
+    assert fitted.memory_plan_.kind == "columns"
+    assert len(fitted.memory_plan_.parts) == len(KERNELS)
+    assert "Linear()" in fitted.memory_plan_.parts[0].why
+    assert fitted.solver_ == "simplex"
 
 
 # Bad input: one sentence each.

@@ -8,7 +8,7 @@ import pytest
 import kernelweave as kw
 from kernelweave.engines import choose_engine
 from kernelweave.losses import make_loss
-from kernelweave.operators.planner.family import bind_family
+from kernelweave.operators import Task, choose
 from kernelweave.penalties import LpBall
 from kernelweave.solvers.loop import Stop, run
 from kernelweave.solvers.mkl import MKL_SOLVERS
@@ -30,7 +30,7 @@ def problem(path, rows, features, widths):
     each = [*kw.RBF.grid(widths), kw.Polynomial(1), kw.Polynomial(2)]
     kernels = kw.per_feature(each, min(features, X.shape[1])) + each
     kernels = [kernel * (1 / kernel.diag(X).mean()) for kernel in kernels]
-    operators, _ = bind_family(kernels, X, choose_engine())
+    operators, _ = choose(Task(kernels, X, choose_engine(), need="parts"))
     shown = MKLProblem(operators, make_loss("hinge"), y[None, :], np.ones(len(y)), LpBall(1.0))
     return shown, np.stack([kernel.gram(X) for kernel in kernels])
 

@@ -19,7 +19,7 @@ from kernelweave.kernels.abilities import Positional, has_codes
 from kernelweave.kernels.approximate import cholesky
 from kernelweave.kernels.approximate.fourier import _waves
 from kernelweave.kernels.vector.monomials import n_monomials
-from kernelweave.operators.planner.family import bind_family
+from kernelweave.operators import Task, choose
 from oracles.cholesky import pivoted
 
 RNG = np.random.default_rng(11)
@@ -104,7 +104,7 @@ def test_who_has_the_ability():
 
 
 def test_solvers_bind_the_kernels_as_before():
-    plan = bind_family([kw.Linear(), kw.Polynomial(2), *(k.fitted(X) for k in LEARNED)], X, Serial())[1]
+    plan = choose(Task([kw.Linear(), kw.Polynomial(2), *(k.fitted(X) for k in LEARNED)], X, Serial(), need="parts"))[1]
     assert plan.kind == "stored"
 
 

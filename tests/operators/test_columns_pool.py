@@ -12,6 +12,8 @@ from kernelweave.operators.columns import pool as columns_pool
 from kernelweave.operators.columns import sources as column_sources
 from kernelweave.operators.columns.pool import ColumnPool
 from kernelweave.operators.columns.sources import Embedded, Explicit, Made, Stored
+from kernelweave.operators.planner import columns as plan_columns
+from kernelweave.operators.planner import task as plan_task
 
 rng = np.random.default_rng(0)
 N = 47
@@ -26,7 +28,11 @@ INPUTS = {
     "lattices": ([NGram(2), NGram(3)], Lattices.from_sequences(DNA)),
     "precomputed": ([Precomputed()], TABLE @ TABLE.T),
 }
-SOURCES = {"as planned": {}, "made each time": {"STORE_UP_TO": 0.0}, "through features": {"GRAM_UP_TO": 0}}
+SOURCES = {
+    "as planned": (),
+    "made each time": ((plan_columns, "STORE_UP_TO", 0.0), (plan_columns, "STORE_NARROW", 0.0)),
+    "through features": ((plan_task, "GRAM_UP_TO", 0),),
+}
 ROWS = np.array([46, 3, 3, 20, 0, 11])
 
 
@@ -41,8 +47,8 @@ def small_tiles(monkeypatch):
 @pytest.fixture(params=[(source, name) for source in SOURCES for name in INPUTS], ids=" of ".join)
 def case(request, monkeypatch):
     source, name = request.param
-    for constant, value in SOURCES[source].items():
-        monkeypatch.setattr(columns_pool, constant, value)
+    for module, constant, value in SOURCES[source]:
+        monkeypatch.setattr(module, constant, value)
     kernels, X = INPUTS[name]
     return ColumnPool(kernels, X, Threads(2), "1GB"), [kernel.gram(X) for kernel in kernels]
 
@@ -105,11 +111,11 @@ def test_a_small_memory_limit_keeps_no_matrix():
     pool = ColumnPool(KERNELS[2:], TABLE, Serial(), 8 * N * 20)
     assert all(isinstance(source, Made) for source in pool.source.values())
     assert 0 < pool.room <= 20
-    assert all("made when scored" in sentence for sentence in pool.plan)
+    assert all("made when scored" in part.why for part in pool.plan.parts)
 
 
 def test_sparse_features_hold_strings(monkeypatch):
-    monkeypatch.setattr(columns_pool, "GRAM_UP_TO", 0)
+    monkeypatch.setattr(plan_task, "GRAM_UP_TO", 0)
     pool = ColumnPool([Spectrum(2)], DNA, Serial())
     assert isinstance(pool.source[0], Explicit)
     pool.scores(0, u_of(1.0))

@@ -10,9 +10,9 @@ from kernelweave._numba.rows import dense_add, dense_dot, row_add, row_dot
 from kernelweave.engines import Serial, Threads
 from kernelweave.kernels import Features
 from kernelweave.kernels.base import Kernel
+from kernelweave.operators import Task, choose
 from kernelweave.operators.base import DesignMatrix, Explicit, Operator, OperatorSet, Restrictable
 from kernelweave.operators.features.design.maps import column_map
-from kernelweave.operators.features.design.set import bind_design
 
 rng = np.random.default_rng(3)
 EXACT, ROUNDED = 1e-10, 3e-6
@@ -75,7 +75,7 @@ CASES = {
 def case(request):
     kernels, X = CASES[request.param]
     grams = np.stack([kernel.gram(X) for kernel in kernels])
-    return kernels, X, grams, bind_design(kernels, X, Serial(), tol=FINE)[0]
+    return kernels, X, grams, choose(Task(kernels, X, Serial(), tol=FINE, need="design"))[0]
 
 
 def test_it_keeps_the_contracts(case):
@@ -154,9 +154,10 @@ def test_scores_of_new_rows(case):
 
 def test_single_precision_is_chosen_by_tolerance(case):
     kernels, X, grams, _ = case
-    bound, plan = bind_design(kernels, X, Serial(), tol=1e-3)
+    bound, plan = choose(Task(kernels, X, Serial(), tol=1e-3, need="design"))
     assert plan.kind == "explicit"
-    assert plan.dtype == bound.design.part(0).values.dtype == np.float32
+    assert "float32" in plan.why
+    assert bound.design.part(0).values.dtype == np.float32
     alpha = rng.normal(size=N)
     np.testing.assert_allclose(bound.energies(alpha), np.einsum("i,kij,j->k", alpha, grams, alpha), rtol=ROUNDED)
 
@@ -165,21 +166,23 @@ def test_single_precision_is_not_for_large_numbers():
     table = TABLE.copy()
     table[1, 2] = 2.0**24 + 1  # no row of the sample that decides at first
     for limit in ("auto", 20_000):
-        bound, plan = bind_design([Columns(), Columns(2, 3)], table, Serial(), limit)
-        assert plan.dtype == bound.design.part(0).values.dtype == np.float64
+        bound, plan = choose(Task([Columns(), Columns(2, 3)], table, Serial(), limit, need="design"))
+        assert "float64" in plan.why
+        assert bound.design.part(0).values.dtype == np.float64
         assert bound.design.streamed == (limit != "auto")
 
 
 def test_counts_stay_single_at_fine_tolerances():
-    bound, plan = bind_design([kw.Spectrum(2)], STRINGS, Serial(), tol=FINE)
-    assert plan.dtype == bound.design.part(0).values.dtype == np.float32
+    bound, plan = choose(Task([kw.Spectrum(2)], STRINGS, Serial(), tol=FINE, need="design"))
+    assert "float32" in plan.why
+    assert bound.design.part(0).values.dtype == np.float32
     assert bound.design.width == 16
 
 
 def streamed(kernels, X, engine=None, tol=FINE):
     """Bind with a limit that is too small for all rows, but not for what the columns need."""
-    size = bind_design(kernels, X, Serial(), tol=tol)[1].size
-    bound, plan = bind_design(kernels, X, engine or Serial(), 0.75 * size, tol)
+    size = choose(Task(kernels, X, Serial(), tol=tol, need="design")).plan.bytes
+    bound, plan = choose(Task(kernels, X, engine or Serial(), 0.75 * size, tol, need="design"))
     assert plan.kind == "streamed"
     assert bound.design.streamed
     assert len(bound.design.parts) > 1
@@ -213,7 +216,7 @@ def arrays(part):
 def test_same_bits_on_two_threads(case):
     kernels, X, _, bound = case
     alpha, w = rng.normal(size=N), rng.normal(size=bound.design.width)
-    two = bind_design(kernels, X, Threads(2), tol=FINE)[0]
+    two = choose(Task(kernels, X, Threads(2), tol=FINE, need="design"))[0]
     for ours, theirs in ((two, bound), (streamed(kernels, X, Threads(2)), streamed(kernels, X))):
         np.testing.assert_array_equal(ours.design.correlate(alpha), theirs.design.correlate(alpha))
         np.testing.assert_array_equal(ours.design.outputs(w), theirs.design.outputs(w))
@@ -230,7 +233,7 @@ def test_rows_mapped_from_disk(tmp_path):
         ([kw.Spectrum(3).on("dna"), Columns().on("t")], kw.Views({"dna": opened, "t": mapped}), None),
     ):
         X, same = X, kw.Views({"dna": STRINGS, "t": TABLE}) if same is None else same
-        expected, ours = bind_design(kernels, same, Serial())[0], streamed(kernels, X, tol=1e-3)
+        expected, ours = choose(Task(kernels, same, Serial(), need="design"))[0], streamed(kernels, X, tol=1e-3)
         alpha = rng.normal(size=N)
         np.testing.assert_allclose(ours.energies(alpha), expected.energies(alpha), rtol=1e-12)
 
@@ -242,7 +245,7 @@ def test_rows_that_turn_out_longer_than_judged_are_made_afresh():
     for i in range(N):
         rows[i] = "".join(rng.choice(list("ACGT"), 400 if i in long else 8))
     X, kernels = kw.Sequences.from_strings(rows), [kw.Spectrum(3)]
-    bound, plan = bind_design(kernels, X, Serial(), 160_000)
+    bound, plan = choose(Task(kernels, X, Serial(), 160_000, need="design"))
     assert plan.kind == "streamed"
     alpha = rng.normal(size=N)
     np.testing.assert_allclose(bound.energies(alpha), [alpha @ kernels[0].gram(X) @ alpha], rtol=EXACT)
@@ -263,14 +266,17 @@ def test_steps_along_one_row(dtype):
 
 
 def test_what_does_not_fit_is_refused_with_the_estimate():
-    with pytest.raises(MemoryError, match=r"features of 150 rows take .* more than the memory_limit of 2 kB; raise"):
-        bind_design([Columns()], TABLE, Serial(), 2000)
+    with pytest.raises(
+        MemoryError,
+        match=r"features of 150 rows, 16 of them at a time, take .* more than the memory_limit of 2 kB; raise",
+    ):
+        choose(Task([Columns()], TABLE, Serial(), 2000, need="design"))
     with pytest.raises(TypeError, match="has no explicit features; wrap it in IncompleteCholesky"):
-        bind_design([kw.RBF(1.0)], TABLE, Serial())
+        choose(Task([kw.RBF(1.0)], TABLE, Serial(), need="design"))
 
 
 def test_new_rows_of_another_kind():
-    design = bind_design([kw.Spectrum(2)], STRINGS, Serial())[0].design
+    design = choose(Task([kw.Spectrum(2)], STRINGS, Serial(), need="design"))[0].design
     with pytest.raises(ValueError, match="alphabet"):
         design.maps[0].scores(kw.Sequences.from_strings(["ab"], alphabet="auto"), np.ones((1, design.width)))
     with pytest.raises(ValueError, match=r"must have the shape \(outputs, 16\), not \(16,\)"):
@@ -282,7 +288,10 @@ def test_new_rows_of_another_kind():
 
 def test_dense_and_sparse_rows_score_alike():
     w = rng.normal(size=(3, 40))
-    thin, thick = (bind_design([Columns()], X, Serial(), tol=FINE)[0].design.maps[0] for X in (THIN, THIN.toarray()))
+    thin, thick = (
+        choose(Task([Columns()], X, Serial(), tol=FINE, need="design"))[0].design.maps[0]
+        for X in (THIN, THIN.toarray())
+    )
     expected = THIN.toarray() @ w.T
     for X in (THIN, THIN.toarray()):
         np.testing.assert_allclose(thick.scores(X, w), expected, rtol=EXACT, atol=EXACT)

@@ -6,6 +6,7 @@ import pytest
 import kernelweave as kw
 from kernelweave.engines import Serial, Threads
 from kernelweave.kernels.vector.table import SquaredDistance
+from kernelweave.operators import Task, choose
 from kernelweave.operators.base import Operator, OperatorSet, product
 from kernelweave.operators.expansion import values
 from kernelweave.operators.expansion.base import Share
@@ -16,7 +17,8 @@ from kernelweave.operators.gram import mixture as mixture_module
 from kernelweave.operators.gram.family import SharedSet, StoredSet
 from kernelweave.operators.gram.mixture import Family, Mixture
 from kernelweave.operators.gram.rank_one import RankOneSet, rank_one_vectors
-from kernelweave.operators.planner.family import bind_family, plan_family, plan_rank_one
+from kernelweave.operators.planner.family import RankOne
+from oracles.planning import Sizes, first_fitting
 
 N = 90
 SINGLE = 2e-6
@@ -222,32 +224,33 @@ def test_kernels_that_share_nothing_stay_apart():
 
 
 def test_the_planner_chooses_by_memory():
-    assert plan_family(455, 403, 62, "4GB").kind == "stored"
-    assert plan_family(60, 8, 4, "1GB").dtype is np.float64
-    assert plan_family(2000, 50, 5, "4GB").dtype is np.float32
-    assert plan_family(2000, 20, 2, "4GB", tol=1e-8).dtype is np.float64
-    assert plan_family(20_000, 10, 1, "4GB").kind == "shared"
-    assert plan_family(20_000, 10, 1, "2GB").kind == "recomputed"
-    assert plan_family(20_000, 10, 1, "500MB").kind == "cached"
+    assert first_fitting(Sizes(455, 403, 62, limit="4GB", need="parts"))[1].kind == "stored"
+    assert first_fitting(Sizes(60, 8, 4, limit="1GB", need="parts"))[0].dtype == np.float64
+    assert first_fitting(Sizes(2000, 50, 5, limit="4GB", need="parts"))[1].kind == "shared"
+    assert first_fitting(Sizes(2000, 20, 20, limit="4GB", need="parts"))[0].dtype == np.float32
+    assert first_fitting(Sizes(2000, 20, 2, limit="4GB", tol=1e-8, need="parts"))[0].dtype == np.float64
+    assert first_fitting(Sizes(20_000, 10, 1, limit="4GB", need="parts"))[1].kind == "shared"
+    assert first_fitting(Sizes(20_000, 10, 1, limit="2GB", need="parts"))[1].kind == "recomputed"
+    assert first_fitting(Sizes(20_000, 10, 1, limit="500MB", need="parts"))[1].kind == "cached"
 
 
 @pytest.mark.parametrize("groups", [400, 62, 40, 10])
 def test_four_hundred_kernels_on_five_thousand_rows_are_not_stored(groups):
-    chosen = plan_family(5000, 400, groups, "4GB")
+    chosen = first_fitting(Sizes(5000, 400, groups, limit="4GB", need="parts"))[1]
     assert chosen.kind == ("shared" if groups == 10 else "recomputed")
-    assert chosen.size <= 4e9
-    assert chosen.reason.startswith("400 Gram matrices would take 40.1 GB")
+    assert chosen.bytes <= 4e9
+    assert chosen.why.startswith("400 Gram matrices would take 40.1 GB")
 
 
 def test_every_plan_keeps_within_the_limit_and_says_why():
     for limit in (1e6, 1e7, 1e8, 1e9, 1e10):
         for m, groups in ((1, 1), (10, 1), (10, 10), (400, 40)):
-            chosen = plan_family(3000, m, groups, limit)
-            assert chosen.size <= limit
+            chosen = first_fitting(Sizes(3000, m, groups, limit=limit, need="parts"))[1]
+            assert chosen.bytes <= limit
             assert chosen.kind in ("stored", "shared", "recomputed", "cached")
-            assert "take" in chosen.reason
+            assert "take" in chosen.why
     with pytest.raises(MemoryError, match="64 kernel columns of 3000 rows take 768 kB, more than the memory_limit"):
-        plan_family(3000, 10, 1, "100kB")
+        choose(Sizes(3000, 10, 1, limit="100kB", need="parts"))
 
 
 def test_binding_follows_the_plan():
@@ -258,7 +261,7 @@ def test_binding_follows_the_plan():
         (7 * 4 * N * N, "shared"),
     ):
         kernels = kw.RBF.grid(np.geomspace(0.1, 10, 12)) + kw.per_feature(kw.RBF.grid([1.0, 2.0]), 4)
-        operators, chosen = bind_family(kernels, X, Serial(), limit)
+        operators, chosen = choose(Task(kernels, X, Serial(), limit, need="parts"))
         assert chosen.kind == kind
         assert isinstance(operators, StoredSet if kind == "stored" else SharedSet)
         weights = np.linspace(0, 1, len(kernels))
@@ -269,15 +272,14 @@ def test_binding_follows_the_plan():
 
 
 def test_kernels_of_rank_one_are_held_as_vectors():
-    operators, chosen = bind_family(COLUMNS, X, Serial())
+    operators, chosen = choose(Task(COLUMNS, X, Serial(), need="parts"))
     assert chosen.kind == "rank_one"
     assert isinstance(operators, RankOneSet)
-    assert "5 kernels of rank one are one vector each" in chosen.reason
-    assert bind_family([*COLUMNS, kw.RBF(1.0)], X, Serial())[1].kind == "stored"
-    assert bind_family([kw.Linear().on([0, 1])], X, Serial())[1].kind == "stored"
-    assert bind_family(kw.per_feature(kw.Polynomial(1), 5), X, Serial())[1].kind == "stored"
-    assert plan_rank_one(1000, 100, "1MB").columns == 0
-    assert plan_rank_one(1000, 1000, "1MB") is None
+    assert "5 kernels of rank one are one vector each" in chosen.why
+    assert choose(Task([*COLUMNS, kw.RBF(1.0)], X, Serial(), need="parts"))[1].kind == "stored"
+    assert choose(Task([kw.Linear().on([0, 1])], X, Serial(), need="parts"))[1].kind == "stored"
+    assert choose(Task(kw.per_feature(kw.Polynomial(1), 5), X, Serial(), need="parts"))[1].kind == "stored"
+    assert RankOne().bytes(Sizes(1000, 100, limit="1MB", need="parts")) == 8 * 1000 * 100
 
 
 def test_a_mixture_is_the_weighted_sum():

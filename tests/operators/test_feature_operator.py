@@ -215,5 +215,5 @@ def test_n_grams_that_no_column_number_holds_keep_their_features():
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_the_columns_of_a_table_are_features_too(kernel, form):
     X = np.round(rng.normal(size=(40, 5)) * (rng.random((40, 5)) < 0.7), 2)
-    check(bind(kernel, form(X), Serial(), form="explicit"), kernel.gram(X))
+    check(bind(kernel, form(X), Serial(), need="features"), kernel.gram(X))
     assert not isinstance(bind(kernel, form(X), Serial()), FeatureOperator)

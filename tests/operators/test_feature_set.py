@@ -7,7 +7,7 @@ import kernelweave as kw
 from kernelweave.engines import Serial, Threads
 from kernelweave.operators.base import OperatorSet, PrimalOperator, Restrictable
 from kernelweave.operators.features.set import FeatureSet
-from kernelweave.operators.planner import family as plan_family
+from kernelweave.operators.planner import task as planner
 
 rng = np.random.default_rng(11)
 LETTERS = kw.Alphabet("letters", "abcdef")
@@ -78,10 +78,10 @@ def test_the_same_machine_as_from_kernel_matrices(monkeypatch):
     y = np.where(kw.NGram(2).features(X)[:, [7]].toarray().ravel() > 0, "yes", "no")
     given = {"kernels": [kw.NGram(n) for n in (1, 2, 3)], "C": 2.0, "tol": 1e-6}
     stored = kw.MKLClassifier(**given).fit(X, y)
-    monkeypatch.setattr(plan_family, "GRAM_UP_TO", 10)
+    monkeypatch.setattr(planner, "GRAM_UP_TO", 10)
     ours, threads = (kw.MKLClassifier(**given, n_jobs=jobs).fit(X, y) for jobs in (1, 2))
     assert ours.memory_plan_.kind == "features"
-    assert "features of 3 kernels take" in ours.memory_plan_.reason
+    assert "features of 3 kernels take" in ours.memory_plan_.why
     assert ours.converged_
     assert ours.objective_ == pytest.approx(stored.objective_, rel=3e-6)
     new = texts(25)

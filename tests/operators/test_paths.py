@@ -17,7 +17,7 @@ EXACT = 1e-10
 
 
 def bound(kernel, X, engine=None):
-    return bind(kernel, X, engine or Serial(), form="explicit")
+    return bind(kernel, X, engine or Serial(), need="features")
 
 
 def check(kernel, X, dtype=np.float64, tolerance=EXACT):

@@ -7,13 +7,14 @@ import pytest
 
 import kernelweave as kw
 from kernelweave.engines import Serial, Threads
-from kernelweave.operators import Operator, product
+from kernelweave.operators import Operator, Task, choose, product
 from kernelweave.operators.base import OperatorSet
 from kernelweave.operators.gram.family import StoredSet
 from kernelweave.operators.gram.mixture import Family
 from kernelweave.operators.gram.rank_one import RankOneSet, rank_one_vectors
 from kernelweave.operators.planner import family as plan_family
-from kernelweave.operators.planner.family import bind_family, plan_rank_one
+from kernelweave.operators.planner.family import RankOne
+from oracles.planning import Sizes
 
 rng = np.random.default_rng(5)
 N, D = 23, 6
@@ -65,18 +66,19 @@ def test_the_weighted_sum_is_an_operator(stored):
     "other", [kw.RBF(width=1.0).on(0), kw.Linear().on([0, 1]), kw.Polynomial(1).on(0), kw.Linear(), kw.Identity()]
 )
 def test_one_kernel_of_higher_rank_and_all_are_held_as_usual(other):
-    _, plan = bind_family(KERNELS, X, Serial())
+    _, plan = choose(Task(KERNELS, X, Serial(), need="parts"))
     assert plan.kind == "rank_one"
-    _, plan = bind_family([*KERNELS, other], X, Serial())
+    _, plan = choose(Task([*KERNELS, other], X, Serial(), need="parts"))
     assert plan.kind == "stored"
 
 
 def test_the_plan_keeps_the_memory_limit_and_says_so():
-    assert plan_rank_one(1000, 5000, "1GB").size == 8 * (1000 * 5000 + 1000 * 1000)
-    short = plan_rank_one(20_000, 10, "1GB")
-    assert short.size == 8 * 20_000 * 10
-    assert "columns of their weighted sum on demand" in short.reason
-    assert plan_rank_one(20_000, 10_000, "1GB") is None
+    candidate, whole = RankOne(), Sizes(1000, 5000, limit="1GB", need="parts")
+    assert candidate.bytes(whole) == 8 * (1000 * 5000 + 1000 * 1000)
+    short = Sizes(20_000, 10, limit="1GB", need="parts")
+    assert candidate.bytes(short) == 8 * 20_000 * 10
+    assert "columns of their weighted sum on demand" in candidate.why(short)
+    assert candidate.bytes(Sizes(20_000, 10_000, limit="1GB", need="parts")) > 1e9
 
 
 @pytest.mark.parametrize("solver", ["hessian", "silp", "level", "smooth", "lp"])
@@ -92,7 +94,7 @@ def test_models_learn_the_same_as_from_matrices(solver, monkeypatch):
     monkeypatch.setattr(plan_family, "rank_one_vectors", lambda *_: None)
     matrices = learned()
     assert [m.memory_plan_.kind for m in (vectors, on_demand, matrices)] == ["rank_one", "rank_one", "stored"]
-    assert "on demand" in on_demand.memory_plan_.reason
+    assert "on demand" in on_demand.memory_plan_.why
     for model in (vectors, on_demand):
         assert model.objective_ == pytest.approx(matrices.objective_, rel=2e-5)
         assert model.duality_gap_ <= 1e-5

@@ -130,5 +130,7 @@ def test_clear_errors():
     with pytest.raises(TypeError, match="store='trie' holds strings of any place; this kernel needs store='indexed'"):
         machine.fit(fixed, [1, -1, 1] * 5)
     machine.set_params(kernel=kw.GappedKmer(3, 2))
-    with pytest.raises(TypeError, match=r"store='trie' holds strings, but the features of GappedKmer\(3, 2\) are none"):
+    with pytest.raises(
+        TypeError, match=r"store='trie' keeps the strings .* GappedKmer\(3, 2\) does not list them; use"
+    ):
         machine.fit(X, y)

@@ -13,11 +13,12 @@ from kernelweave.engines import Serial, Threads
 from kernelweave.losses import make_loss
 from kernelweave.operators import bind
 from kernelweave.operators.features.operator import FeatureOperator
-from kernelweave.operators.planner import one as planner
+from kernelweave.operators.planner import task as planner
 from kernelweave.solvers.certificate import Ledger, best_multiple, certify
+from kernelweave.solvers.choose import choose_svm_solver
 from kernelweave.solvers.loop import Stop, run
 from kernelweave.solvers.problems import Problem
-from kernelweave.solvers.svm import choose_svm_solver, dual_coordinate
+from kernelweave.solvers.svm import dual_coordinate
 from kernelweave.solvers.svm.dual_coordinate import DualCoordinate
 from oracles import svm
 from oracles.losses import EPSILON
@@ -76,7 +77,7 @@ def certified(model, K, y, cost, loss="hinge", intercept="free"):
 def made(kernel=KERNEL, X=None, y=None, cost=1.0, loss="hinge", intercept="free", engine=None):
     X = splice(300)[0] if X is None else X
     y = splice(len(X))[1].astype(float) if y is None else y
-    operator = bind(kernel, X, engine or Serial(), form="explicit")
+    operator = bind(kernel, X, engine or Serial(), need="features")
     cost = np.broadcast_to(cost, len(X)).astype(float)
     return Problem(operator, make_loss(loss, epsilon=EPSILON), y, cost, intercept)
 
@@ -93,10 +94,10 @@ def test_libsvm_agrees(solver, C, monkeypatch):
 
 def test_the_automatic_choice_for_long_k_mers(monkeypatch):
     monkeypatch.setattr(planner, "GRAM_UP_TO", 100)
-    assert isinstance(choose_svm_solver("auto", made()), DualCoordinate)
-    short = choose_svm_solver("auto", made(kw.WeightedDegree(1), splice()[0]))
+    assert isinstance(choose_svm_solver("auto", made()).solver, DualCoordinate)
+    short = choose_svm_solver("auto", made(kw.WeightedDegree(1), splice()[0])).solver
     assert type(short).__name__ == "Chunking"
-    shifted = choose_svm_solver("auto", made(kw.WeightedDegree(20, shift=1)))
+    shifted = choose_svm_solver("auto", made(kw.WeightedDegree(20, shift=1))).solver
     assert type(shifted).__name__ == "Chunking"
     assert fit(300, solver="auto", tol=1e-6).objective_ == pytest.approx(fit(300, tol=1e-6).objective_, rel=2e-6)
 

@@ -11,10 +11,11 @@ from kernelweave.data.strings.sequences import Sequences
 from kernelweave.engines import Serial
 from kernelweave.kernels import RBF, Fourier, Linear, NGram
 from kernelweave.losses import make_loss
-from kernelweave.operators.features.design.set import bind_design
+from kernelweave.operators import Task, choose
 from kernelweave.penalties import LpBall
+from kernelweave.solvers.choose import choose_mkl_solver
 from kernelweave.solvers.loop import Stop, run
-from kernelweave.solvers.mkl import MKL_SOLVERS, choose_mkl_solver
+from kernelweave.solvers.mkl import MKL_SOLVERS
 from kernelweave.solvers.mkl.gradient.subgradient import loops
 from kernelweave.solvers.mkl.gradient.subgradient.base import FEWEST_ROWS
 from kernelweave.solvers.mkl.gradient.subgradient.obscure import Obscure
@@ -37,7 +38,7 @@ STRINGS = Sequences.from_strings(
 @cache
 def bound(kind, limit="auto", tol=1e-9):
     kernels, rows = (KERNELS, X) if kind == "dense" else ([NGram(n) * (0.2 / n) for n in (1, 2, 3)], STRINGS)
-    return bind_design(kernels, rows, Serial(), limit, tol)[0]
+    return choose(Task(kernels, rows, Serial(), limit, tol, need="design"))[0]
 
 
 @cache
@@ -194,7 +195,7 @@ def test_the_intercept_of_a_loss_with_a_kink(intercept):
 
 def test_what_they_refuse():
     for name in ("ufo", "obscure"):
-        _, solver = choose_mkl_solver(name, problem(p=1.0))
+        solver = choose_mkl_solver(name, problem(p=1.0)).solver
         with pytest.raises(ValueError, match=r"needs a strongly convex norm: norm=1 is not; use norm=1\.05"):
             run(solver, problem(p=1.0), Stop())
         with pytest.raises(ValueError, match="is for the losses hinge, logistic, smooth_hinge"):

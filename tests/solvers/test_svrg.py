@@ -8,7 +8,7 @@ import pytest
 import kernelweave as kw
 from kernelweave.engines import Serial
 from kernelweave.losses import make_loss
-from kernelweave.operators.features.design.set import bind_design
+from kernelweave.operators import Task, choose
 from kernelweave.penalties import LpBall
 from kernelweave.solvers.loop import Stop, run
 from kernelweave.solvers.mkl.gradient.svrg.paper import iterations, progress, step_size
@@ -30,7 +30,7 @@ def waves(X, components=10):
 
 def bound_problem(n=200, p=2.0, intercept="none", C=1.0):
     X, y = rows(n)
-    operators, _ = bind_design(waves(X), X, Serial(), tol=1e-9)
+    operators, _ = choose(Task(waves(X), X, Serial(), tol=1e-9, need="design"))
     return MKLProblem(operators, make_loss("logistic"), y[None, :], np.full(n, C), LpBall(p), intercept)
 
 

@@ -282,10 +282,12 @@ def _report(
     size = os.path.getsize(out)
     values = {"model": out, "bytes": size, "seconds": seconds, "interrupted": interrupted, "warnings": warned}
     values |= facts(whole)
+    values |= {"plan": str(model.memory_plan_), "solver": model.solver_, "solver_why": model.solver_why_}
     if task == "classify":
         values["labels"] = _counts(y)
     lines = [
         ("model", f"{values['estimator']}, {held_line(values)}; {values['iterations']} steps, {seconds:.1f} s"),
+        ("held", f"{values['plan']}; solved by {values['solver']}, {values['solver_why']}"),
         ("certificate", certificate_line(values)),
         ("saved", f"{out} ({size_of(size)})" + (", the best model so far" if interrupted else "")),
     ]  # fmt: skip

@@ -13,10 +13,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave.kernels import Features, IncompleteCholesky, Kernel, reference
-from kernelweave.losses import Loss
 from kernelweave.operators.memory import memory_budget
-from kernelweave.operators.planner.one import GRAM_UP_TO
-from kernelweave.solvers.mkl import MKL_SOLVERS
 from kernelweave.solvers.result import Result
 
 Array = np.ndarray
@@ -77,17 +74,6 @@ def _factorised(kernel: Kernel, X: Any, weight: Array, tolerance: float, rank: i
             UserWarning, stacklevel=5,
         )  # fmt: skip
     return made
-
-
-def walks(kernels: Sequence[Kernel], n: int, loss: Loss) -> bool:
-    """Tell whether "auto" should walk in the space of features.
-
-    That is where some kernel is known by its features only, so that no quicker form of it is at hand, all have some,
-    the rows are many and the loss has a curvature.
-    """
-    able = all(isinstance(kernel, Features) for kernel in kernels)
-    known = n > GRAM_UP_TO and MKL_SOLVERS["svrg"].suits(loss) and able
-    return known and any(approximation_error(kernel) > 0 for kernel in kernels)
 
 
 def approximation_error(kernel: Kernel) -> float:

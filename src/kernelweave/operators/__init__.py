@@ -1,9 +1,13 @@
-"""Kernels bound to data: dense Gram, cached columns, and the planner that chooses."""
+"""Kernels bound to data: the forms they take, and the planner that chooses."""
 
 from kernelweave.operators.base import Operator, product
 from kernelweave.operators.expansion.cross import CrossKernel
 from kernelweave.operators.gram.cached import CachedColumns
 from kernelweave.operators.gram.dense import DenseGram
-from kernelweave.operators.planner.one import bind, plan
+from kernelweave.operators.planner.choose import Choice, bind, choose
+from kernelweave.operators.planner.plan import Plan
+from kernelweave.operators.planner.task import Task
 
-__all__ = ["CachedColumns", "CrossKernel", "DenseGram", "Operator", "bind", "plan", "product"]
+__all__ = [
+    "CachedColumns", "Choice", "CrossKernel", "DenseGram", "Operator", "Plan", "Task", "bind", "choose", "product",
+]  # fmt: skip

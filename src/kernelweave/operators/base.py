@@ -103,9 +103,6 @@ class Linadd(Protocol):
     def narrowed(self, rows: Array) -> Operator:
         """Return the kernel on some of the rows."""
 
-    def through(self, store: str) -> Operator:
-        """Return the same operator with its normal vector kept in a store of this name."""
-
 
 @runtime_checkable
 class Restrictable(Protocol):
@@ -166,6 +163,8 @@ class Automaton(Protocol):
     n_arcs: int
 
 
+KMER_STORES = ("map", "sorted", "trie")
+"""How working sets can keep the normal vector of positioned k-mers, beside the index that is the fastest."""
 DESCENT_STORES = {
     "indexed": "a flat array over numbered features; the fastest",
     "trie": "a tree of prefixes, followed letter by letter for each string",

@@ -44,6 +44,7 @@ from kernelweave.solvers.boost.generation import generate
 from kernelweave.solvers.boost.problem import PENALTIES, BoostProblem
 from kernelweave.solvers.boost.rules import TERMINATIONS, Rules, Validation
 from kernelweave.solvers.boost.stages import BoostResult
+from kernelweave.solvers.choose import master_name
 
 Array = np.ndarray
 ORDERS = ("given", "cost")
@@ -157,7 +158,7 @@ class CGBoostEstimator(KernelEstimator):
         self.kernels_ = kernels
         scale = np.sqrt(weight) if self.penalty == "l2" and np.any(weight != 1) else None
         pool = ColumnPool(kernels, X, engine, self.memory_limit, scale)
-        self.memory_plan_ = list(pool.plan)
+        self.memory_plan_ = pool.plan
         return pool
 
     def _boost(
@@ -166,6 +167,7 @@ class CGBoostEstimator(KernelEstimator):
     ) -> None:  # fmt: skip
         """Solve one problem for each row of targets on the training rows, and set the fitted attributes."""
         rules, monitor = self._rules(training.seed), make_monitor(self.callbacks, self.verbose)
+        self.solver_, self.solver_why_ = master_name(self.penalty)
         results: list[BoostResult] = []
         with one_blas_thread():  # threads come from the engine, so that bits do not depend on them
             pool = self._pool(training.X, weight)

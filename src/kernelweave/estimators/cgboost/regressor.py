@@ -75,7 +75,10 @@ class CGBoostRegressor(RegressorMixin, CGBoostEstimator):
     certificate_ : prices of the rows that prove the bound, intercepts and objectives
     scanned_ : "all" where the bound holds for the problem over all columns, else for how many it holds at least
     stopped_by_ : the rule that ended the fit, for each output
-    memory_plan_ : how the columns of each kernel were held
+    solver_ : the solver that ran
+    solver_why_ : why it was this one; "as asked" where it was named
+    memory_plan_ : how the columns were held: `kind`, `bytes`, `why`; `parts` has a plan for each kernel, with what was
+        `passed_over`, (kind, reason) each
     trace_ : by round seconds, primal, dual, gap, train_error, validation_error, columns, scanned, made, columns_0, ...
     n_iter_ : rounds, the most over the outputs
     converged_ : whether a rule that was asked for, or the optimum, ended it

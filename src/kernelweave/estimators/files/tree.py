@@ -32,7 +32,7 @@ from kernelweave.kernels.centred import Centred
 from kernelweave.kernels.positional.windows import Windows
 from kernelweave.kernels.registry import KERNELS
 from kernelweave.kernels.tree import made_of_kernels
-from kernelweave.operators.planner.one import Plan
+from kernelweave.operators import Plan
 from kernelweave.solvers.result import Trace
 
 Array = np.ndarray
@@ -343,6 +343,6 @@ _READERS: dict[str, Callable[[Reader, Node], Any]] = {
     **dict.fromkeys(_FORMER_KINDS, Reader.former_rows),
     "transducer": Reader.transducer,
     "alphabet": lambda r, n: Alphabet.from_dict(n["description"]),
-    "record": lambda r, n: RECORDS[n["name"]](**r._each(n["state"])),
+    "record": lambda r, n: getattr(RECORDS[n["name"]], "from_record", RECORDS[n["name"]])(**r._each(n["state"])),
     "trace": Reader.trace,
 }

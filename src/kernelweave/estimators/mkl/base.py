@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelweave.engines import one_blas_thread
 from kernelweave.estimators.explicit import (
+    approximation_error,
     forget_stream,
     forget_vectors,
     keep_vectors,
     split_params,
-    walks,
     with_features,
 )
 from kernelweave.estimators.inputs import as_kernel, is_pairwise, new_rows, training_rows
@@ -31,21 +31,23 @@ from kernelweave.estimators.one.base import (
 )
 from kernelweave.estimators.overlap import warn_if_nothing_shared
 from kernelweave.kernels import RBF, Kernel, Linear, Precomputed, reference
+from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import count
 from kernelweave.kernels.positional.windows import Windows
 from kernelweave.kernels.tree import all_leaves
+from kernelweave.operators import Task, choose
 from kernelweave.operators.base import Restrictable
 from kernelweave.operators.expansion.base import Expansion
 from kernelweave.operators.expansion.features import FeatureExpansion
 from kernelweave.operators.expansion.rows import RowExpansion
-from kernelweave.operators.features.design.set import DesignSet, bind_design
+from kernelweave.operators.features.design.set import DesignSet
 from kernelweave.operators.gram.family import SharedSet, StoredSet
 from kernelweave.operators.gram.mixture import Family
-from kernelweave.operators.planner.family import bind_family
 from kernelweave.penalties import LpBall
 from kernelweave.solvers.certificate import PrimalPoint
+from kernelweave.solvers.choose import choose_mkl_solver, mkl_need
 from kernelweave.solvers.loop import Stop, run
-from kernelweave.solvers.mkl import MKL_SOLVERS, check_mkl_solver, choose_mkl_solver
+from kernelweave.solvers.mkl import MKL_SOLVERS, check_mkl_solver
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.result import Result
 
@@ -113,18 +115,13 @@ class MKLEstimator(KernelEstimator):
                 )
         warn_if_nothing_shared(fitted, X, engine)
         scaled = [normalized(kernel, X, self.normalize, engine, weight, centre) for kernel in fitted]
-        operators: StoredSet | SharedSet | DesignSet
-        if self._walks(scaled, X.shape[0]):
-            self.kernels_ = with_features(
-                scaled, X, weight, split_params(self.solver_params)[0], self.memory_limit, self.tol
-            )
-            with one_blas_thread():  # the engine's own threads make the features
-                operators, self.memory_plan_ = bind_design(self.kernels_, X, engine, self.memory_limit, self.tol)
-            lengths = operators.design.squares()
-        else:
-            self.kernels_ = scaled
-            operators, self.memory_plan_ = bind_family(self.kernels_, X, engine, self.memory_limit, self.tol)
-            lengths = operators.diagonals()
+        need = self._need(scaled, X.shape[0])
+        if need == "design":
+            scaled = with_features(scaled, X, weight, split_params(self.solver_params)[0], self.memory_limit, self.tol)
+        self.kernels_ = scaled
+        with one_blas_thread() if need == "design" else nullcontext():  # the engine's own threads make the features
+            operators, self.memory_plan_ = choose(Task(scaled, X, engine, self.memory_limit, self.tol, need))
+        lengths = operators.design.squares() if need == "design" else operators.diagonals()
         bad = np.flatnonzero(~np.isfinite(lengths).all(axis=1))
         if len(bad):
             rows = np.flatnonzero(~np.isfinite(operators.diagonals()[bad[0]]))
@@ -133,12 +130,12 @@ class MKLEstimator(KernelEstimator):
             )
         return operators
 
-    def _walks(self, kernels: Sequence[Kernel], n: int) -> bool:
-        """Tell whether the solver works on explicit features."""
-        if self.solver == "auto":
-            shared = getattr(self, "shared_weights", False) and len(self.classes_) > 2
-            return not shared and walks(kernels, n, self._loss())
-        return self.solver in MKL_SOLVERS and MKL_SOLVERS[self.solver].explicit
+    def _need(self, kernels: Sequence[Kernel], n: int) -> str:
+        """Return what the solver needs of the kernels."""
+        shared = getattr(self, "shared_weights", False) and len(self.classes_) > 2
+        able = all(isinstance(kernel, Features) for kernel in kernels)
+        approximate = any(approximation_error(kernel) > 0 for kernel in kernels)
+        return mkl_need(self.solver, self._loss(), n, able, approximate, shared)
 
     def _solve_all(
         self, problems: Sequence[MKLProblem], starts: Sequence[PrimalPoint | None] | None = None
@@ -148,10 +145,10 @@ class MKLEstimator(KernelEstimator):
         results: list[Result] = []
         for i, problem in enumerate(problems):
             stopped = any(result.interrupted for result in results)
-            name, params = self.solver, self.solver_params
+            params = self.solver_params
             if isinstance(problem.operators, DesignSet):
-                name, params = "svrg" if name == "auto" else name, split_params(params)[1]
-            self.solver_, solver = choose_mkl_solver(name, problem, params)
+                params = split_params(params)[1]
+            self.solver_, self.solver_why_, solver = choose_mkl_solver(self.solver, problem, params)
             self.certifies_ = getattr(solver, "certifies", MKL_SOLVERS[self.solver_].certifies)
             stop, start = Stop(self.tol, 1 if stopped else self.max_iter), None if starts is None else starts[i]
             alone = problem.operators.n <= ONE_THREAD_UP_TO or isinstance(problem.operators, Restrictable)

@@ -65,7 +65,8 @@ class MKLRegressor(RegressorMixin, StreamingRegressor):
     certificate_ : dual points, intercepts and objectives from which anyone can recompute the gap
     certifies_ : "mkl", or the problem that the solver solves instead ("smoothed", "fixed weights", "elastic net")
     solver_ : the solver that ran
-    memory_plan_ : how the kernels were held, and why
+    solver_why_ : why it was this one; "as asked" where it was named
+    memory_plan_ : how the kernels were held: `kind`, `bytes`, `why`, and what was `passed_over`, (kind, reason) each
     trace_ : seconds, primal, dual and gap of each iteration
     n_iter_ : iterations, the most over the outputs
     converged_ : whether `tol` was reached

@@ -23,11 +23,12 @@ from kernelweave.estimators.mkl.base import MKLEstimator
 from kernelweave.estimators.one.base import Array, Certificate, keep_certificate
 from kernelweave.estimators.one.classifier import some_classes
 from kernelweave.losses import parameters_for
+from kernelweave.operators import Choice, Task, choose
 from kernelweave.operators.expansion.features import FeatureExpansion
 from kernelweave.operators.features.design.grow import in_memory, moved
-from kernelweave.operators.features.design.set import DesignSet, bind_design
+from kernelweave.operators.features.design.set import DesignSet
 from kernelweave.solvers.certificate import PrimalPoint
-from kernelweave.solvers.mkl import choose_mkl_solver
+from kernelweave.solvers.choose import AS_ASKED, choose_mkl_solver
 from kernelweave.solvers.mkl.gradient.stream.registry import STREAMS, look_once
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.result import Result, Trace
@@ -123,10 +124,14 @@ class Streaming(MKLEstimator):
 
     def _bind_more(self, X: Any) -> DesignSet:
         with one_blas_thread():
-            operators, self.memory_plan_ = bind_design(
-                cast(FeatureExpansion, self.expansion_).maps, X, self._engine(), self.memory_limit, self.tol
-            )
+            operators, self.memory_plan_ = self._block(X)
         return operators
+
+    def _block(self, X: Any) -> Choice:
+        """Bind further rows to the columns that the model knows."""
+        maps = cast(FeatureExpansion, self.expansion_).maps
+        kernels = [one.kernel for one in maps]
+        return choose(Task(kernels, X, self._engine(), self.memory_limit, self.tol, "design", maps=maps))
 
     def _keep_stream(self, X: Any, operators: DesignSet, states: list[Any], solver: Any) -> None:
         """Set the fitted attributes: the model as it is now, and what the next block needs."""
@@ -144,7 +149,8 @@ class Streaming(MKLEstimator):
         self.kernel_weights_ = beta if len(states) > 1 else beta[0]
         self.intercept_ = np.array([state.b for state in states])
         keep_vectors(self, results, operators.design, X)
-        self.solver_, self.certifies_ = self.solver, getattr(solver, "certifies", "mkl")
+        self.solver_, self.solver_why_ = self.solver, AS_ASKED
+        self.certifies_ = getattr(solver, "certifies", "mkl")
         self.rows_seen_, self.n_iter_, self.trace_ = states[0].rows, states[0].blocks, Trace()
         self.objective_, self.dual_objective_, self.duality_gap_, self.converged_ = np.nan, -np.inf, np.inf, False
         unknown = np.full(len(states), np.nan), np.full(len(states), -np.inf)
@@ -188,13 +194,11 @@ class Streaming(MKLEstimator):
 
     def _looks(self, X: Any, y: Array, cost: Array) -> list[Result]:
         """Look once at every problem from where the model is."""
-        operators, _ = bind_design(
-            cast(FeatureExpansion, self.expansion_).maps, X, self._engine(), self.memory_limit, self.tol
-        )
+        operators = self._block(X).operator
         coef = moved(self.coef_, self.coef_offsets_, operators.design.offsets)
         params, results = split_params(self.solver_params)[1], list[Result]()
         for problem, w, b in zip(self._problems(operators, y, cost), coef, self.intercept_):
-            _, solver = choose_mkl_solver(self.solver_, problem, params)
+            solver = choose_mkl_solver(self.solver_, problem, params).solver
             result = Result(*look_once(solver, problem, w, float(b)), Trace(), self.n_iter_, False)
             results.append(replace(result, converged=result.gap <= self.tol))
         return results

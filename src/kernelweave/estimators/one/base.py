@@ -21,18 +21,16 @@ from kernelweave.estimators.normalize import normalized
 from kernelweave.estimators.overlap import warn_if_nothing_shared
 from kernelweave.kernels import RBF, Kernel, reference
 from kernelweave.losses import Loss, make_loss, parameters_for
-from kernelweave.operators import Operator, bind
+from kernelweave.operators import Operator, Task, choose
 from kernelweave.operators.expansion.base import Expansion
 from kernelweave.operators.expansion.rows import RowExpansion
+from kernelweave.solvers.choose import choose_svm_solver, svm_need
 from kernelweave.solvers.loop import Monitor, Progress, Stop, run
 from kernelweave.solvers.problems import Problem
 from kernelweave.solvers.result import Result, Trace
-from kernelweave.solvers.svm import choose_svm_solver
 
 Array = np.ndarray
 logger = logging.getLogger("kernelweave")
-FORMS = {"dual_coordinate": "explicit", "smo": "gram", "newton": "gram"}
-"""What a solver works on, where it matters: a normal vector or kernel values."""
 INTERCEPTS = {True: "free", "regularized": "regularized", False: "none"}
 
 
@@ -84,7 +82,7 @@ class KernelEstimator(BaseEstimator):
 
     def _bind(self, X: Any, weight: Array) -> Operator:
         """Fix what the kernel learns from the rows, and bind it to them within the memory limit."""
-        engine = self._engine()
+        engine, (need, store) = self._engine(), svm_need(self.solver, self.solver_params)
         kernel = self._given_kernel().fitted(X, weight)
         if not kernel.definite:
             raise ValueError(
@@ -92,7 +90,8 @@ class KernelEstimator(BaseEstimator):
             )
         warn_if_nothing_shared([kernel], X, engine)
         self.kernel_ = normalized(kernel, X, self.normalize, engine, weight, centre=self.fit_intercept is not True)
-        operator = bind(self.kernel_, X, engine, self.memory_limit, self.tol, FORMS.get(self.solver, "auto"))
+        task = Task([self.kernel_], X, engine, self.memory_limit, self.tol, need, store)
+        operator, self.memory_plan_ = choose(task)
         _refuse_overflow(operator)
         return operator
 
@@ -103,7 +102,7 @@ class KernelEstimator(BaseEstimator):
         for problem in problems:
             stopped = any(result.interrupted for result in results)
             stop = Stop(self.tol, 1 if stopped else self.max_iter)
-            solver = choose_svm_solver(self.solver, problem, self.solver_params)
+            self.solver_, self.solver_why_, solver = choose_svm_solver(self.solver, problem, self.solver_params)
             results.append(run(solver, problem, stop, monitor))
         self._keep(results, X)
         warn_unless_converged(results, self.tol)

@@ -53,6 +53,9 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
     dual_objective_ : lower bound of the optimum, summed over the outputs
     duality_gap_ : relative gap between the two, the worst over the outputs
     certificate_ : dual points, intercepts and objectives from which anyone can recompute the gap
+    solver_ : the solver that ran
+    solver_why_ : why it was this one; "as asked" where it was named
+    memory_plan_ : how the kernels were held: `kind`, `bytes`, `why`, and what was `passed_over`, (kind, reason) each
     trace_ : seconds, primal, dual and gap of each iteration
     n_iter_ : iterations, the most over the outputs
     converged_ : whether `tol` was reached

@@ -9,26 +9,21 @@ How each kernel is held (see `column_sources`) is planned before anything is mad
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from kernelweave.data.kinds import n_rows
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.abilities import Elementwise, Features, Positional, has_codes
-from kernelweave.kernels.base import Array, Kernel, take, width
-from kernelweave.operators.columns.sources import Embedded, Explicit, Made, Source, Stored
+from kernelweave.kernels.abilities import Elementwise, Positional, has_codes
+from kernelweave.kernels.base import Array, Kernel, take
+from kernelweave.operators.columns.sources import Embedded, Made, Source
 from kernelweave.operators.expansion.cross import NEW_ROWS, spans
 from kernelweave.operators.gram.mixture import Family
-from kernelweave.operators.memory import memory_budget, show_bytes
-from kernelweave.operators.planner.one import GRAM_UP_TO, bind_explicit
-
-STORE_SHARE, STORE_UP_TO = 0.25, 1e9
-"""Made columns are kept while all of a kernel's would take no more than this share of the memory, and so many bytes."""
-NARROW, STORE_NARROW = 128, 1e8
-"""Values of kernels on rows of so few numbers are made as fast as fresh memory takes them: so many bytes are kept."""
-EMBED_SHARE = 0.25
-"""Share of the memory that explicit features of all kernels together may take."""
+from kernelweave.operators.memory import memory_budget
+from kernelweave.operators.planner.choose import choose, weigh
+from kernelweave.operators.planner.columns import ColumnTask, mixture_plan
+from kernelweave.operators.planner.plan import Plan
 
 
 class ColumnPool:
@@ -45,7 +40,7 @@ class ColumnPool:
     ----------
     n, m : rows and kernels
     scored, made : (m,) int64, columns scored so far, and columns whose kernel values were made
-    plan : one sentence for each kernel on how it is held
+    plan : how the kernels are held; `plan.parts` has a plan for each one
     room : columns of the working set, in double precision, that what is left of the memory holds
     quick : whether all columns can be scored without making kernel values more than once
 
@@ -70,13 +65,13 @@ class ColumnPool:
         self.group = {k: g for g, members in enumerate(self.family.members) for k in members}
         self._rows: dict[int, Any] = {}
         self.scale = scale
-        self.budget = memory_budget(limit)
-        self.held = 0.0
+        self.limit, self.budget, self.held = limit, memory_budget(limit), 0.0
         self.source: dict[int, Source] = {}
-        reasons = [self._embed(k) or self._explicit(k, limit) for k in range(self.m)]
+        plans: dict[int, Plan] = {}
+        passed = {k: self._by_features(k, plans) for k in range(self.m)}
         for members in self.family.members:
-            self._values([k for k in members if k not in self.source], reasons)
-        self.plan = tuple(str(reason) for reason in reasons)
+            self._by_values([k for k in members if k not in self.source], plans, passed)
+        self.plan = mixture_plan([plans[k] for k in range(self.m)], int(self.held))
         self.quick = not any(isinstance(source, Made) for source in self.source.values())
         self.room = max(0, int((self.budget - self.held) // (8 * self.n)))
 
@@ -131,51 +126,34 @@ class ColumnPool:
             return (1 if described.base().definite else 2), 0
         return (3 if has_codes(described) or isinstance(described, Positional) else 4), 0
 
-    def _embed(self, kernel: int) -> str | None:
-        """Hold a kernel by its explicit features where they are few; return the reason."""
-        described = self.kernels[kernel]
-        if not isinstance(described, Features) or described.kind != "columns":
-            return None
-        try:
-            size = self.n * _bytes(described.features(self.X[:NEW_ROWS])) / max(1, min(self.n, NEW_ROWS))
-            if self.held + size > EMBED_SHARE * self.budget:
-                return None
-            table = described.features(self.X)
-        except ValueError:  # too many features
-            return None
-        self.held += size
-        self.source[kernel] = Embedded(table, self.engine, self.made)
-        return f"{described!r}: {table.shape[1]} explicit features, {show_bytes(size)}"
+    def _by_features(self, kernel: int, plans: dict[int, Plan]) -> tuple[tuple[str, str], ...]:
+        """Hold a kernel by its features where that suits; return what was passed over."""
+        found = weigh(self._task([kernel], "scores"))
+        if found.choice is not None:
+            self.source[kernel], plans[kernel] = found.choice
+            self.held += found.choice.plan.bytes
+        return found.passed_over
 
-    def _explicit(self, kernel: int, limit: float | str | None) -> str | None:
-        """Hold a kernel of many rows by its sparse features; return the reason."""
-        described = self.kernels[kernel]
-        if self.n <= GRAM_UP_TO:
-            return None
-        try:
-            operator = bind_explicit(described, self.X, self.engine, limit)
-        except (MemoryError, ValueError):  # too many features for the memory or for column numbers
-            return None
-        if operator is None:
-            return None
-        self.source[kernel] = Explicit(operator, self.made)
-        return f"{described!r}: scores go through its sparse features"
-
-    def _values(self, kernels: list[int], reasons: list[str | None]) -> None:
+    def _by_values(
+        self, kernels: list[int], plans: dict[int, Plan], passed: dict[int, tuple[tuple[str, str], ...]]
+    ) -> None:
         """Hold kernels with a common base by their values: kept once made where they fit, else made each time."""
         if not kernels:
             return
-        made = Made(self.family, self.group[kernels[0]], self.prepared(kernels[0]), self.n, self.engine, self.made)
-        size = 8.0 * self.n**2 * len(kernels)
-        narrow = 0 < width(self.prepared(kernels[0])) <= NARROW
-        stored = self.held + size <= min(STORE_SHARE * self.budget, STORE_NARROW if narrow else STORE_UP_TO)
-        if stored:
-            self.held += size
-        source = Stored(made, kernels) if stored else made
-        how = f"columns are kept once made, up to {show_bytes(size)}" if stored else "columns are made when scored"
+        source, plan = choose(self._task(kernels, "columns"))
+        self.held += plan.bytes
         for k in kernels:
-            self.source[k] = cast(Source, source)
-            reasons[k] = f"{self.kernels[k]!r}: {how}"
+            self.source[k] = source
+            why, share = f"{self.kernels[k]!r}: {plan.why}", plan.bytes // len(kernels)
+            plans[k] = Plan(plan.kind, share, why, (*passed[k], *plan.passed_over))
+
+    def _task(self, kernels: list[int], need: str) -> ColumnTask:
+        chosen = [self.kernels[k] for k in kernels]
+        rows = self.prepared(kernels[0]) if need == "columns" else None
+        return ColumnTask(
+            chosen, self.X, self.engine, self.budget, need=need, members=kernels, group=self.group[kernels[0]],
+            rows=rows, made=self.made, held=self.held, pool_family=self.family,
+        )  # fmt: skip
 
 
 class NewColumns:
@@ -199,7 +177,3 @@ class NewColumns:
 
         pool.engine.map_into([out[:, here] for here in tiles], fill, tiles)
         return out.T if pool.scale is None else out.T * pool.scale[rows]
-
-
-def _bytes(table: Any) -> int:
-    return int(table.nbytes if isinstance(table, np.ndarray) else table.data.nbytes + table.indices.nbytes)

@@ -155,7 +155,10 @@ class FeatureOperator:
         from kernelweave.operators.automata.descent import STRING_STORES, StringDescent, StringRows
 
         if not isinstance(self.kernel, Features) or self.kernel.kind != "strings":
-            raise TypeError(f"store={store!r} holds strings, but the features of {self.kernel or 'a sum'!r} are none.")
+            raise TypeError(
+                f"store={store!r} keeps the strings that a kernel counts, and {self.kernel or 'a sum'!r} does not list "
+                "them; use store='indexed'."
+            )
         return StringDescent(STRING_STORES[store](StringRows(self.kernel, self.X)), self.descent(None, np.float64))
 
 

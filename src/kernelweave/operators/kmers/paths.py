@@ -31,6 +31,8 @@ ENTRIES_A_ROW = 2.0
 """The directly addressed levels end where the deepest has more entries than this for each row."""
 MOST_DIRECT, ITEM = 1.2e9, 4
 """Bytes beyond which no further level is addressed directly, and bytes of an entry."""
+SHARED_BYTES = 9.0
+"""Bytes that the shared nodes take for each row and position: half a node on splice sites and on random letters."""
 PART = 8192
 """Rows of one part of a look-up."""
 
@@ -144,6 +146,12 @@ def direct_depth(n: int, length: int, degree: int, bits: int) -> int:
     ):
         depth += 1
     return depth
+
+
+def path_bytes(n: int, length: int, degree: int, bits: int) -> float:
+    """Return about how many bytes the paths of n rows take, with a normal vector in single precision."""
+    entries = folded(length, direct_depth(n, length, degree, bits), bits)[-1, 2]
+    return float(ITEM * entries + SHARED_BYTES * n * length)
 
 
 def folded(length: int, depth: int, bits: int) -> Array:

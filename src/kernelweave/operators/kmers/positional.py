@@ -150,16 +150,15 @@ class PositionalOperator:
         letters = LetterRows(take(self.prepared, rows), self.rows.degree, self.engine)
         return PositionalOperator(self.kernel, take(self.prepared, rows), letters, self.given)
 
-    def through(self, store: str) -> StoredWeights:
-        """Return the same operator with its normal vector kept in a store of this name."""
-        if store not in STORES:
-            raise ValueError(f"store={store!r} is unknown; choose one of {', '.join(STORES)}.")
+    def through(self, store: str, rows_at_once: int | None = None) -> StoredWeights:
+        """Return the same operator with its normal vector kept in a store of this name, some rows at a time."""
         if not isinstance(self.kernel, Positional):
             raise ValueError(f"store={store!r} holds the normal vector of one kernel, not of a weighted sum.")
-        return StoredWeights(self, STORES[store](
+        made = STORES[store](
             self.kernel.cells(self.given.shape[1]), self.kernel.shift_weights(), self.prepared.alphabet.size,
             self.prepared.alphabet.mask,
-        ))  # fmt: skip
+        )  # fmt: skip
+        return StoredWeights(self, made, rows_at_once or self.n)
 
     def _add_deep(self, out: Array, depth: int, rows: Array, steps: Array) -> None:
         index, sums, parts = self.rows.index, self.sums, np.zeros((DEEP_PARTS, self.n))
@@ -176,18 +175,29 @@ class PositionalOperator:
 
 
 class StoredWeights:
-    """An operator whose products go through a store of sparse weights: clear, add the rows that move, look all up."""
+    """An operator whose products go through a store of sparse weights: clear, add the rows that move, look all up.
 
-    def __init__(self, operator: PositionalOperator, store: Any):
-        self.operator, self.store, self.n = operator, store, operator.n
+    Parameters
+    ----------
+    store : empty
+    rows_at_once : most rows that are in the store together; more of them take turns
+    """
+
+    def __init__(self, operator: PositionalOperator, store: Any, rows_at_once: int):
+        self.operator, self.store, self.n, self.rows_at_once = operator, store, operator.n, rows_at_once
         self.diag, self.columns, self.submatrix = operator.diag, operator.columns, operator.submatrix
 
     def add_to(self, out: Array, rows: Array, steps: Array) -> None:
         """Add ``K[:, rows] @ steps`` to `out`."""
-        codes, store = self.operator.prepared.codes, self.store
-        store.clear()
-        store.add(codes[rows], np.asarray(steps, dtype=np.float64))
-        self.operator.engine.map_into(out, lambda part, some: store.batch(codes[part], some), spans(self.n, SHARD))
+        codes, store, steps = self.operator.prepared.codes, self.store, np.asarray(steps, dtype=np.float64)
+        for turn in spans(len(rows), self.rows_at_once):
+            store.clear()
+            store.add(codes[rows[turn]], steps[turn])
+            self.operator.engine.map_into(out, lambda part, some: store.batch(codes[part], some), spans(self.n, SHARD))
+
+    def narrowed(self, rows: Array) -> StoredWeights:
+        """Return the kernel on some of the rows, through the same store: each product fills it afresh."""
+        return StoredWeights(self.operator.narrowed(rows), self.store, self.rows_at_once)
 
 
 class PathOperator(PositionalOperator):

@@ -52,11 +52,12 @@ class PositionalSet:
     ----------
     kernels : with the ability `Positional`; no cell has a weight in two of them
     prepared : training rows, prepared by any of the kernels
+    rows : their letters, where they are at hand
     """
 
     curvature_rows = CURVATURE_ROWS
 
-    def __init__(self, kernels: Sequence[Kernel], prepared: Any, engine: Engine):
+    def __init__(self, kernels: Sequence[Kernel], prepared: Any, engine: Engine, rows: LetterRows | None = None):
         self.kernels, self.prepared, self.engine = list(kernels), prepared, engine
         able = [cast(Positional, kernel) for kernel in kernels]
         length = prepared.codes.shape[1]
@@ -67,7 +68,7 @@ class PositionalSet:
             self.cells[k, :, : cells.shape[1]] = cells
         self.n, self.m, self.shifts = len(prepared), len(each), able[0].shift_weights()
         self.fits = np.arange(length)[:, None] + np.arange(self.degree) < length
-        self.rows = LetterRows(prepared, self.degree, engine)
+        self.rows = LetterRows(prepared, self.degree, engine) if rows is None else rows
         self.owner = np.where(self.cells.any(axis=0), self.cells.argmax(axis=0), -1).astype(np.int64)
         self.given = _spread_owned(self.cells, self.shifts)
         # With shifts, cells of different owners give nothing to each other, so their sum is no kernel of its own.

@@ -1,46 +1,35 @@
-"""Whether the features of all rows are held in memory or made afresh for each part, judged by some of the rows.
+"""The features of many kernels side by side: in memory, or made afresh part by part.
 
-The number of distinct coded features grows as a power of the number of rows; the power is read off how many more of
-them there are in twice as many rows.
+What the features of all rows are like is judged by some of them; coded features are then numbered in one pass over all
+rows, which tells it exactly, and keeps what it made while there is memory for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernelweave._numba import jit
-from kernelweave._numba.csr import CSR
 from kernelweave.kernels.abilities import Features
-from kernelweave.kernels.base import Array, Kernel
-from kernelweave.operators.features.design.maps import rows_of
-from kernelweave.operators.features.vocabulary import FIRST_LINES, Vocabulary
-from kernelweave.operators.memory import memory_budget, show_bytes
-from kernelweave.operators.planner.one import FINE_TOLERANCE, SAMPLE, Plan
+from kernelweave.operators.expansion.cross import spans
+from kernelweave.operators.features.design.make import Stream, Survey, form_after, joined
+from kernelweave.operators.features.design.maps import ColumnMap, DenseMap
+from kernelweave.operators.features.design.matrix import Design
+from kernelweave.operators.features.design.rows import Rows
+from kernelweave.operators.features.design.set import DesignSet
+from kernelweave.operators.features.design.size import Form, is_single, measured
+from kernelweave.operators.memory import show_bytes
+from kernelweave.operators.planner.candidate import Candidate, CannotHold
+from kernelweave.operators.planner.task import Task
 
-TOO_LARGE = float(1 << 24)
-"""Below this single precision holds every whole number; beyond it would lose what tells rows apart."""
-MOST_COLUMNS = 1 << 32
-"""Columns are numbered by 32 bits."""
 CHUNK_ENTRIES, LONGEST_CHUNK, FEWEST_ROWS = 1 << 20, 8192, 16
 """Values that are made together by one worker, the most rows of such a chunk, and the fewest rows of a part."""
 MAKING_BYTES = 40
 """Working space while one value is made: it, its code and its column, twice."""
 VECTOR_BYTES = 64
 """Vectors over all columns: the weights of a solver and the sums of a product."""
-WORD_BYTES, CODE_BYTES = 56, 80
-"""For each coded feature: a word of its code, in its list and in a hash table; its line there, its order and count."""
-
-
-class Form(NamedTuple):
-    """What the features of a kernel are like: entries a row, columns of all rows, words of a code (0: no code)."""
-
-    entries: float
-    width: float
-    words: int
-    single: bool
+WALK_COST, MAKE_COST = 1.0, 20.0
+"""Nanoseconds to read a feature of a row, and to make it."""
 
 
 class Layout(NamedTuple):
@@ -50,85 +39,214 @@ class Layout(NamedTuple):
     rows: int
 
 
-def measured(kernel: Kernel, X: Any, tol: float) -> Form:
-    """Judge the features of all rows by some of them."""
-    if not isinstance(kernel, Features):
-        raise TypeError(f"{kernel!r} has no explicit features; wrap it in IncompleteCholesky, Nystrom or Fourier.")
-    n = X.shape[0]
-    some = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64))
-    found = rows_of(kernel, X[some])
-    if not isinstance(found, CSR):
-        return Form(found.shape[1], found.shape[1], 0, tol >= FINE_TOLERANCE and is_single(found, tol))
-    entries = len(found.values) / max(1, len(some))
-    every_other = np.repeat(np.arange(len(some)) % 2 == 0, np.diff(found.starts))
-    few, many = _distinct(found.codes[every_other]), _distinct(found.codes)
-    power = min(max(np.log2(max(many, 1) / max(few, 1)), 0.0), 1.0)
-    width = min(many * (n / max(1, len(some))) ** power, entries * n)
-    return Form(entries, width, found.codes.shape[1], is_single(found.values, tol))
+class Facts:
+    """What the features of a task are like, and what one pass over the rows has made of them.
 
-
-def _distinct(codes: Array) -> int:
-    known = Vocabulary(codes.shape[1])
-    known.number(codes)
-    return known.size
-
-
-def plan_design(
-    forms: Sequence[Form], n: int, workers: int, limit: float | str | None, single: bool
-) -> tuple[Plan, Layout]:
-    """Choose between features in memory ("explicit") and made afresh part by part ("streamed").
-
-    Examples
-    --------
-    >>> plan_design([Form(1000.0, 1000.0, 0, True)], 100_000, 2, "1GB", True)[0].reason
-    '1000 features of 100000 rows take 400 MB in float32'
-    >>> plan_design([Form(1000.0, 1000.0, 0, True)], 100_000, 2, "200MB", True)[0].kind
-    'streamed'
+    Attributes
+    ----------
+    forms : of the features of each kernel
+    single : whether single precision will do
+    maps : from rows to columns, one for each kernel
+    pieces : features that the pass kept, or None
     """
-    budget, dtype = memory_budget(limit), np.float32 if single else np.float64
-    entries, width = sum(form.entries for form in forms), sum(form.width for form in forms)
-    item = np.dtype(dtype).itemsize
-    row = entries * item if not any(form.words for form in forms) else entries * (4 + item) + 8
-    fixed = VECTOR_BYTES * width + sum(code_bytes(form) for form in forms if form.words)
-    shown = f"{width:.4g} features of {n} rows take {show_bytes(n * row)} in {np.dtype(dtype).name}"
-    chunk = min(_power_of_two(CHUNK_ENTRIES / max(1.0, entries)), LONGEST_CHUNK)
-    whole = n * row + fixed + MAKING_BYTES * entries * min(n, chunk * workers)
-    if whole <= budget:
-        return Plan("explicit", dtype, int(width), int(whole), shown), Layout(chunk, max(1, n))
-    one = 2 * row + MAKING_BYTES * entries
-    rows, least = int((budget - fixed) // one), min(n, FEWEST_ROWS)
-    if rows < least:
-        raise MemoryError(
-            f"{shown}, and even {least} of them at a time {show_bytes(fixed + least * one)}, more than the "
-            f"memory_limit of {show_bytes(budget)}; raise the limit or take kernels with fewer features."
+
+    def __init__(self, task: Task):
+        self.n, self.workers = task.n, task.engine.workers
+        self.former: list[ColumnMap | None] = [None] * task.m if task.maps is None else list(task.maps)
+        self.pieces: list[Any] | None = None
+        measures = (measured(kernel, task.X, task.tol) for kernel in task.kernels)
+        self.forms: list[Form] = [form_after(one, form) for one, form in zip(self.former, measures)]
+        self.single = all(form.single for form in self.forms)
+        each = zip(self.former, task.kernels, self.forms)
+        self.maps = [one or DenseMap(kernel, int(form.width), task.X[:1]) for one, kernel, form in each]
+        inside = self.whole_bytes(self.dtype) <= task.budget
+        if (self.coded or not inside) and (inside or self.part_bytes(self.least) <= task.budget):
+            self._survey(task, inside)
+
+    def _survey(self, task: Task, keep: bool) -> None:
+        """Go over all rows: number codes, see the values, keep what fits."""
+        survey = Survey(task.kernels, self.former, self.forms, task.X, task.tol, task.budget, keep)
+        survey.run(self.chunk if keep else self.layout(task.budget).chunk, task.engine)
+        self.maps, self.single, self.pieces = survey.maps(), self.single and survey.single, survey.pieces
+        self.forms = survey.forms()
+
+    @property
+    def dtype(self) -> Any:
+        """The precision that will do."""
+        return np.dtype(np.float32 if self.single else np.float64)
+
+    @property
+    def coded(self) -> bool:
+        """Whether some features have codes."""
+        return any(form.words for form in self.forms)
+
+    @property
+    def entries(self) -> float:
+        """Features of a row."""
+        return float(sum(form.entries for form in self.forms))
+
+    @property
+    def width(self) -> float:
+        """Features of all rows."""
+        return float(sum(form.width for form in self.forms))
+
+    @property
+    def chunk(self) -> int:
+        """Rows that one worker makes at a time."""
+        return min(_power_of_two(CHUNK_ENTRIES / max(1.0, self.entries)), LONGEST_CHUNK)
+
+    @property
+    def fixed(self) -> float:
+        """Bytes whatever the number of rows in memory."""
+        return VECTOR_BYTES * self.width + sum(form.code_bytes for form in self.forms if form.words)
+
+    @property
+    def least(self) -> int:
+        """The fewest rows of a part."""
+        return min(self.n, FEWEST_ROWS)
+
+    def row_bytes(self, dtype: Any) -> float:
+        """Return the bytes of a row."""
+        return self.entries * (4 + dtype.itemsize) + 8 if self.coded else self.entries * dtype.itemsize
+
+    def whole_bytes(self, dtype: Any) -> float:
+        """Return the bytes of all rows, and of what their making needs."""
+        making = MAKING_BYTES * self.entries * min(self.n, self.chunk * self.workers)
+        return self.n * self.row_bytes(dtype) + self.fixed + making
+
+    def part_bytes(self, rows: int) -> float:
+        """Return the bytes of a part of so many rows that is made afresh."""
+        return self.fixed + rows * self._one
+
+    def layout(self, budget: float) -> Layout:
+        """Return how rows are made afresh within a budget, but for no fewer than make sense."""
+        rows = int((budget - self.fixed) // self._one)
+        if rows < self.least:
+            return Layout(1, self.least)
+        chunk = min(self.chunk, _power_of_two(rows))
+        return Layout(chunk, min(self.n, rows // chunk * chunk))
+
+    @property
+    def _one(self) -> float:
+        return 2 * self.row_bytes(self.dtype) + MAKING_BYTES * self.entries
+
+    def shown(self, dtype: Any) -> str:
+        """Return the features in words."""
+        return f"{self.width:.4g} features of {self.n} rows"
+
+    def built(self, task: Task, dtype: Any, layout: Layout, whole: bool) -> DesignSet:
+        """Return the design: in memory, from pieces where they were kept, or as a stream of parts."""
+        stream = Stream(self.maps, task.X, dtype.type, layout.chunk, task.engine)
+        source: Rows | Stream = stream
+        if whole:
+            pieces, self.pieces = self.pieces, None
+            every = slice(0, self.n)
+            source = stream.part(every) if pieces is None else joined(pieces, stream.offsets, dtype.type)
+        return DesignSet(Design(self.maps, source, spans(self.n, layout.rows), task.engine))
+
+
+def facts(task: Task) -> Facts:
+    """Return the facts of a task, found once."""
+    known = task.__dict__.get("_facts")
+    if known is None:
+        known = task.__dict__["_facts"] = Facts(task)
+    return known
+
+
+class DesignInMemory(Candidate):
+    """The features of all rows in memory."""
+
+    kind = "explicit"
+    needs = ("design",)
+
+    def __init__(self, dtype: str):
+        self.dtype = np.dtype(dtype)
+
+    def fits(self, task: Task) -> str | None:
+        """For kernels that all have features; in double precision where single will not do."""
+        bare = without_features(task)
+        if bare is not None:
+            return bare
+        if self.dtype == np.float32 and not facts(task).single:
+            return "values need double precision"
+        return "single precision is enough" if self.dtype == np.float64 and facts(task).single else None
+
+    def what(self, task: Task) -> str:
+        """Return the number of features."""
+        return facts(task).shown(self.dtype)
+
+    def why(self, task: Task) -> str:
+        """Return the bytes of the features alone."""
+        known = facts(task)
+        return f"{self.what(task)} take {show_bytes(known.n * known.row_bytes(self.dtype))} in {self.dtype.name}"
+
+    def bytes(self, task: Task) -> float:
+        """Return the bytes of all features, and of what their making needs."""
+        return facts(task).whole_bytes(self.dtype)
+
+    def cost(self, task: Task) -> float:
+        """Reading every feature of every row."""
+        return WALK_COST * task.n * facts(task).entries
+
+    def build(self, task: Task) -> DesignSet:
+        """Make the features of all rows."""
+        known = facts(task)
+        made = known.built(task, self.dtype, Layout(known.chunk, max(1, known.n)), whole=True)
+        if self.dtype == np.float32 and made.design.dense and not is_single(made.design.part(0).values, tol=1.0):
+            known.single = False  # no row of the sample was so large
+            raise CannotHold("a value is too large for single precision")
+        return made
+
+
+class StreamedDesign(Candidate):
+    """The features of some rows at a time, made afresh in every pass."""
+
+    kind = "streamed"
+    needs = ("design",)
+    remedy = "take kernels with fewer features"
+
+    def fits(self, task: Task) -> str | None:
+        """For kernels that all have features."""
+        return without_features(task)
+
+    def what(self, task: Task) -> str:
+        """Return how many rows at a time."""
+        known = facts(task)
+        return f"{known.shown(known.dtype)}, {self._layout(task).rows} of them at a time,"
+
+    def why(self, task: Task) -> str:
+        """Compare with all features."""
+        known = facts(task)
+        every, allowed = show_bytes(known.n * known.row_bytes(known.dtype)), show_bytes(task.budget)
+        return (
+            f"{known.shown(known.dtype)} take {every} in {known.dtype.name}, with what their making needs more than "
+            f"the {allowed} allowed, so {self._layout(task).rows} rows at a time are made afresh"
         )
-    chunk = min(chunk, _power_of_two(rows))
-    rows = min(n, rows // chunk * chunk)
-    reason = f"{shown}, with what their making needs more than the {show_bytes(budget)} allowed, so {rows} rows at a "
-    return Plan("streamed", dtype, int(width), int(fixed + rows * one), reason + "time are made afresh"), Layout(
-        chunk, rows
-    )
+
+    def bytes(self, task: Task) -> float:
+        """Return the bytes of a part."""
+        return facts(task).part_bytes(self._layout(task).rows)
+
+    def cost(self, task: Task) -> float:
+        """Making every feature of every row."""
+        return MAKE_COST * task.n * facts(task).entries
+
+    def build(self, task: Task) -> DesignSet:
+        """Return the design; its parts are made when they are read."""
+        return facts(task).built(task, facts(task).dtype, self._layout(task), whole=False)
+
+    def _layout(self, task: Task) -> Layout:
+        return facts(task).layout(task.budget)
 
 
-def code_bytes(form: Form) -> float:
-    """Return the bytes that codes and their numbers take, whatever the number of rows in memory."""
-    return (WORD_BYTES * form.words + CODE_BYTES) * form.width + 8 * (form.words + 1) * FIRST_LINES
+def without_features(task: Task) -> str | None:
+    """Return which kernel has no features, None where all have some."""
+    bare = next((kernel for kernel in task.kernels if not isinstance(kernel, Features)), None)
+    if bare is None:
+        return None
+    return f"{bare!r} has no explicit features; wrap it in IncompleteCholesky, Nystrom or Fourier."
 
 
 def _power_of_two(size: float) -> int:
     """Return the largest power of two up to a size, at least 1."""
     return 1 << max(0, int(size).bit_length() - 1)
-
-
-def is_single(values: Array, tol: float) -> bool:
-    """Tell whether single precision will do: no value is too large, and all are exact where the tolerance is fine."""
-    return bool(_is_single(values.ravel(), tol < FINE_TOLERANCE))
-
-
-@jit
-def _is_single(values, exact):  # type: ignore[no-untyped-def]
-    largest, same = 0.0, True
-    for value in values:
-        largest = max(largest, abs(value))
-        same = same and np.float64(np.float32(value)) == value
-    return largest < TOO_LARGE and (same or not exact)

@@ -1,144 +1,184 @@
-"""`bind_family`: choose how many kernels on the same rows are held, within the memory limit, and say why."""
+"""Many kernels held by their values: every matrix, the numbers they derive from, their weighted sum, or columns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from kernelweave.engines.base import Engine
-from kernelweave.kernels.abilities import Positional, has_codes
-from kernelweave.kernels.base import Kernel, count
-from kernelweave.operators.features.set import FeatureSet
-from kernelweave.operators.gram.family import SharedSet, StoredSet
-from kernelweave.operators.gram.mixture import Family
+from kernelweave.operators.gram.family import DOUBLE_SUM, SharedSet, StoredSet
 from kernelweave.operators.gram.rank_one import RankOneSet, rank_one_vectors
-from kernelweave.operators.kmers.prefixes import PREFIX_BITS, index_bytes
-from kernelweave.operators.kmers.set import PositionalSet, divided
-from kernelweave.operators.memory import memory_budget, show_bytes
-from kernelweave.operators.planner.one import (
-    DOUBLE_UP_TO,
-    FEWEST_COLUMNS,
-    FINE_TOLERANCE,
-    GRAM_UP_TO,
-    Plan,
-    feature_bytes,
-)
+from kernelweave.operators.memory import show_bytes
+from kernelweave.operators.planner.candidate import Candidate, CannotHold
+from kernelweave.operators.planner.task import Task
+from kernelweave.operators.planner.values import READ_COST, SINGLE, cached_columns, large_double, with_rows
 
-JOINED = 1.5
-"""Features of all kernels and, beside them, those of their weighted sum."""
 STORE_UP_TO = 0.6e9
 """Beyond this, reading stored matrices costs as much as making kernel values from shared base numbers."""
+FINISH_COST = 1.5
+"""Nanoseconds that turn a base number into a kernel value."""
 
 
-def plan_family(n: int, m: int, groups: int, limit: float | str | None = "auto", tol: float = 1e-3) -> Plan:
-    """Choose between stored, shared, recomputed and cached for m kernels in `groups` groups on n rows.
+class RankOne(Candidate):
+    """Kernels of one number a row: their vectors, and their weighted sum where it fits."""
 
-    Examples
-    --------
-    >>> plan_family(455, 403, 62, "4GB").kind, plan_family(20_000, 10, 1, "4GB").kind
-    ('stored', 'shared')
-    """
-    budget = memory_budget(limit)
-    one = 4 * n * n
-    fine = tol < FINE_TOLERANCE
-    double = 2 * one * (m + 1)
-    if double <= (budget if fine else min(budget, DOUBLE_UP_TO)):
-        return Plan("stored", np.float64, n, double, f"{m} Gram matrices in float64 take {show_bytes(double)}")
-    single = one * (m + 1)
-    if single <= budget and (single <= STORE_UP_TO or groups == m):
-        return Plan("stored", np.float32, n, single, f"{m} Gram matrices in float32 take {show_bytes(single)}")
-    shared = one * (groups + 1)
-    if groups < m and shared <= budget:
-        reason = (
-            f"{m} Gram matrices would take {show_bytes(single)}; the {groups} they derive from {show_bytes(shared)}"
-        )
-        return Plan("shared", np.float32, n, shared, reason)
-    if one <= budget:
-        reason = f"{m} Gram matrices would take {show_bytes(single)}, so they are recomputed around one sum of them"
-        return Plan("recomputed", np.float32, n, one, reason)
-    columns = int(budget // (4 * n))
-    if columns < min(n, FEWEST_COLUMNS):
-        raise MemoryError(
-            f"{FEWEST_COLUMNS} kernel columns of {n} rows take {show_bytes(FEWEST_COLUMNS * 4.0 * n)}, more than the "
-            f"memory_limit of {show_bytes(budget)}; raise the limit or train on fewer rows."
-        )
-    reason = f"one Gram matrix would take {show_bytes(one)} of the {show_bytes(budget)} allowed, so columns are cached"
-    return Plan("cached", np.float32, columns, columns * 4 * n, reason)
+    kind = "rank_one"
+    needs = ("parts",)
+
+    def what(self, task: Task) -> str:
+        """Return the vectors."""
+        return f"{task.m} vectors of {task.n} rows"
+
+    def why(self, task: Task) -> str:
+        """Return the vectors, and what is done about sums of them."""
+        kept = "their weighted sum as a matrix" if self._stored(task) else "columns of their weighted sum on demand"
+        return f"{task.m} kernels of rank one are one vector each, {show_bytes(self._vectors(task))}, and {kept}"
+
+    def bytes(self, task: Task) -> float:
+        """Return the bytes of the vectors, with the matrix of their sum where there is memory for it."""
+        return self._vectors(task) + (8 * task.n**2 if self._stored(task) else 0)
+
+    def cost(self, task: Task) -> float:
+        """Reading the vectors, and the sum."""
+        return READ_COST * (self._vectors(task) + 8.0 * task.n**2)
+
+    def build(self, task: Task) -> RankOneSet:
+        """Find the vectors; the first kernel of higher rank ends the search."""
+        vectors = rank_one_vectors(task.family, task.prepared, task.n)
+        if vectors is None:
+            raise CannotHold("not all kernels are of rank one")
+        return RankOneSet(vectors, task.engine, stored=self._stored(task))
+
+    def _vectors(self, task: Task) -> float:
+        return 8.0 * task.n * task.m
+
+    def _stored(self, task: Task) -> bool:
+        return self._vectors(task) + 8 * task.n**2 <= task.budget
 
 
-def plan_rank_one(n: int, m: int, limit: float | str | None = "auto") -> Plan | None:
-    """Return the plan for m kernels of rank one on n rows, or None where even their vectors do not fit."""
-    budget, vectors, gram = memory_budget(limit), 8 * n * m, 8 * n * n
-    if vectors > budget:
+class StoredFamily(Candidate):
+    """Every Gram matrix, and one for their weighted sum."""
+
+    kind = "stored"
+    needs = ("parts",)
+
+    def __init__(self, dtype: str):
+        self.dtype = np.dtype(dtype)
+
+    def fits(self, task: Task) -> str | None:
+        """In double precision up to a size; in single while that is quicker than to derive the values."""
+        size = self.bytes(task)
+        if self.dtype == np.float32 and task.groups < task.m and size > STORE_UP_TO:
+            return f"{show_bytes(size)} of stored matrices are read no faster than values are derived from shared ones"
+        return large_double(self.dtype, size, task)
+
+    def what(self, task: Task) -> str:
+        """Return the number of matrices."""
+        return f"{task.m} Gram matrices in {self.dtype.name}{with_rows(task)}"
+
+    def bytes(self, task: Task) -> float:
+        """Return the bytes of the matrices and of their sum."""
+        total = max(self.dtype.itemsize, 8 if 8 * task.n**2 <= DOUBLE_SUM else 0)
+        return task.n**2 * (self.dtype.itemsize * task.m + total) + task.prepared_bytes
+
+    def cost(self, task: Task) -> float:
+        """Reading the matrices."""
+        return READ_COST * self.dtype.itemsize * task.n**2 * task.m
+
+    def build(self, task: Task) -> StoredSet:
+        """Compute the matrices."""
+        return StoredSet(task.family, task.prepared, task.n, task.engine, self.dtype.type)
+
+
+class Derived(Candidate):
+    """Kernel values derived when they are needed; what is kept differs."""
+
+    needs = ("parts",)
+    stored = False
+
+    def why(self, task: Task) -> str:
+        """Compare with all matrices."""
+        every = show_bytes(SINGLE * task.n**2 * (task.m + 1))
+        return f"{task.m} Gram matrices would take {every}, so they are recomputed around one sum of them"
+
+    def what(self, task: Task) -> str:
+        """Return the sum."""
+        return f"the weighted sum of {task.m} Gram matrices{with_rows(task)}"
+
+    def bytes(self, task: Task) -> float:
+        """Return the bytes of the sum."""
+        return SINGLE * task.n**2 + task.prepared_bytes
+
+    def cost(self, task: Task) -> float:
+        """Base numbers are made again for each pass."""
+        return task.n**2 * (task.groups * task.value_cost + FINISH_COST * task.m)
+
+    def build(self, task: Task) -> SharedSet:
+        """Return the set; nothing but base numbers is computed yet."""
+        return SharedSet(task.family, task.prepared, task.n, task.engine, self.stored, self.columns(task))
+
+    def columns(self, task: Task) -> int | None:
+        """Return how many columns of the sum are kept; None for all."""
         return None
-    sums = "their weighted sum as a matrix" if vectors + gram <= budget else "columns of their weighted sum on demand"
-    size = vectors + gram if vectors + gram <= budget else vectors
-    reason = f"{m} kernels of rank one are one vector each, {show_bytes(vectors)}, and {sums}"
-    return Plan("rank_one", np.float64, n if size > vectors else 0, size, reason)
 
 
-def bind_positional(
-    kernels: Sequence[Kernel], X: Any, engine: Engine, limit: float | str | None
-) -> tuple[Any, Plan] | None:
-    """Bind kernels that divide the k-mers of the same rows among themselves; None where they are something else."""
-    n = X.shape[0]
-    if n <= GRAM_UP_TO or not all(isinstance(kernel, Positional) for kernel in kernels):
-        return None
-    able = [cast(Positional, kernel) for kernel in kernels]
-    prepared = kernels[0].prepare(X)
-    cells, shifts = [kernel.cells(prepared.codes.shape[1]) for kernel in able], able[0].shift_weights()
-    if not all(np.array_equal(kernel.shift_weights(), shifts) for kernel in able) or not divided(cells):
-        return None
-    made = PositionalSet(kernels, prepared, engine)
-    if made.rows.spelling.bits > PREFIX_BITS:
-        return None
-    size = index_bytes(n, prepared.codes.shape[1], made.degree, made.rows.spelling) + 8 * n * made.m
-    if size > memory_budget(limit):
-        raise MemoryError(
-            f"The sorted k-mers of {n} sequences and the outputs of {made.m} kernels take {show_bytes(size)}, more "
-            f"than the memory_limit of {show_bytes(memory_budget(limit))}; raise the limit or train on fewer rows."
-        )
-    reason = f"{made.m} kernels share the sorted k-mers of {n} sequences, {show_bytes(size)} with their outputs"
-    return made, Plan("positional", np.float64, 0, size, reason)
+class SharedFamily(Derived):
+    """The base numbers that groups of kernels derive from."""
+
+    kind = "shared"
+    stored = True
+
+    def fits(self, task: Task) -> str | None:
+        """Where kernels have base numbers in common."""
+        return None if task.groups < task.m else "no two kernels derive from the same numbers"
+
+    def what(self, task: Task) -> str:
+        """Return the number of bases."""
+        return f"the {task.groups} matrices that {task.m} kernels derive from{with_rows(task)}"
+
+    def why(self, task: Task) -> str:
+        """Compare with all matrices."""
+        every, shared = (show_bytes(SINGLE * task.n**2 * (count + 1)) for count in (task.m, task.groups))
+        return f"{task.m} Gram matrices would take {every}; the {task.groups} they derive from {shared}"
+
+    def bytes(self, task: Task) -> float:
+        """Return the bytes of the base matrices and of the sum."""
+        return SINGLE * task.n**2 * (task.groups + 1) + task.prepared_bytes
+
+    def cost(self, task: Task) -> float:
+        """Base numbers are read, kernel values derived."""
+        return task.n**2 * (task.groups * READ_COST * SINGLE + FINISH_COST * task.m)
 
 
-def bind_features(
-    kernels: Sequence[Kernel], X: Any, engine: Engine, limit: float | str | None
-) -> tuple[Any, Plan] | None:
-    """Bind kernels that all have explicit features, where there are many rows; None where they do not or do not fit."""
-    n = X.shape[0]
-    able = all(has_codes(kernel) and not isinstance(kernel, Positional) for kernel in kernels)
-    if n <= GRAM_UP_TO or not able:
-        return None
-    try:
-        size = JOINED * sum(feature_bytes(kernel, X) for kernel in kernels)
-        if size > memory_budget(limit):
-            return None
-        made = FeatureSet.of(kernels, X, engine)
-    except ValueError:  # more features than columns can be numbered, or than a row may have: kernel values can do it
-        return None
-    return made, Plan("features", np.float64, 0, int(size), f"the features of {made.m} kernels take {show_bytes(size)}")
+class RecomputedFamily(Derived):
+    """The weighted sum in memory, everything else made afresh."""
+
+    kind = "recomputed"
 
 
-def bind_family(
-    kernels: Sequence[Kernel], X: Any, engine: Engine, limit: float | str | None = "auto", tol: float = 1e-3
-) -> tuple[Any, Plan]:
-    """Bind kernels to training rows in the representation that fits the memory limit; return the set with its plan."""
-    together = bind_positional(kernels, X, engine, limit)
-    together = together or bind_features(kernels, X, engine, limit)
-    if together is not None:
-        return together
-    family = Family(kernels)
-    prepared = family.prepare(X)
-    n = count(prepared)
-    simple = plan_rank_one(n, len(family.kernels), limit)
-    vectors = None if simple is None else rank_one_vectors(family, prepared, n)
-    if simple is not None and vectors is not None:
-        return RankOneSet(vectors, engine, stored=simple.columns > 0), simple
-    chosen = plan_family(n, len(family.kernels), len(family.bases), limit, tol)
-    if chosen.kind == "stored":
-        return StoredSet(family, prepared, n, engine, chosen.dtype), chosen
-    columns = chosen.columns if chosen.kind == "cached" else None
-    return SharedSet(family, prepared, n, engine, chosen.kind == "shared", columns), chosen
+class CachedFamily(Derived):
+    """Some columns of the weighted sum."""
+
+    kind = "cached"
+
+    def what(self, task: Task) -> str:
+        """Return the number of columns."""
+        return f"{cached_columns(task)} kernel columns of {task.n} rows{with_rows(task)}"
+
+    def why(self, task: Task) -> str:
+        """Compare with one matrix."""
+        one, allowed = show_bytes(SINGLE * task.n**2), show_bytes(task.budget)
+        return f"one Gram matrix would take {one} of the {allowed} allowed, so columns are cached"
+
+    def bytes(self, task: Task) -> float:
+        """Return the bytes of the columns."""
+        return cached_columns(task) * SINGLE * task.n + task.prepared_bytes
+
+    def cost(self, task: Task) -> float:
+        """Base numbers are made again for each pass, and once more for columns that are not in the cache."""
+        missing = 1 - cached_columns(task) / task.n
+        return super().cost(task) * (1 + missing)
+
+    def columns(self, task: Task) -> Any:
+        """Return how many columns fit."""
+        return cached_columns(task)

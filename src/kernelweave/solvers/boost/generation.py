@@ -1,7 +1,7 @@
 """CG-Boost: column generation over the columns of several kernels (Bi, Zhang and Bennett, 2004, algorithm 5.1).
 
     given     a problem (`problem.py`), a pool of columns, an order of the kernels, rules (`rules.py`)
-    repeat    solve the problem restricted to the columns in use      (`make_master`)
+    repeat    solve the problem restricted to the columns in use      (`choose_master`)
               price the columns outside                               (`pricing.py`)
               let the best enter
     until     a rule holds
@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.solvers.boost.masters.choose import make_master
 from kernelweave.solvers.boost.masters.restricted import Restricted
 from kernelweave.solvers.boost.pricing import SLACK_SHARE, Columns, Priced, Pricing
 from kernelweave.solvers.boost.problem import Array, BoostProblem
 from kernelweave.solvers.boost.rules import Rules, Validation
 from kernelweave.solvers.boost.stages import BoostResult, Stages
 from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint
+from kernelweave.solvers.choose import choose_master
 from kernelweave.solvers.loop import Monitor, Stop, run
 from kernelweave.solvers.result import Result
 
@@ -94,7 +94,7 @@ class Generation:
             raise MemoryError(
                 f"{FEWEST} columns of {pool.n} rows do not fit into the memory_limit; raise it or train on fewer rows."
             )
-        self.master = make_master(problem)
+        self.master = choose_master(problem).solver
         self.pricing = Pricing(
             problem, pool, list(range(pool.m)) if order is None else order, rules.way(pool.quick),
             rules.drawn(pool.n, pool.m, pool.quick), float(pool.n) ** 2 * pool.m <= CHEAP, rules.tol,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +16,6 @@ from kernelweave.solvers.mkl.gradient.smooth import Smooth
 from kernelweave.solvers.mkl.gradient.subgradient.obscure import Obscure
 from kernelweave.solvers.mkl.gradient.subgradient.ufo import UFO
 from kernelweave.solvers.mkl.gradient.svrg.solver import SVRG
-from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.mkl.weights.baselines import Alignment, BestSingle, Uniform
 from kernelweave.solvers.mkl.weights.hessian import HessianMKL
 from kernelweave.solvers.mkl.weights.lp import LpNorm
@@ -103,23 +100,3 @@ def check_mkl_solver(name: str, loss: Loss, p: float) -> None:
             raise ValueError(f"solver={name!r} is not for {loss.task}; use another solver.")
         known = f"loss {others[0]}" if len(others) == 1 else f"losses {', '.join(others)}"
         raise ValueError(f"solver={name!r} is for the {known}, not {loss.name!r}; use loss={others[0]!r}.")
-
-
-def choose_mkl_solver(name: str, problem: MKLProblem, params: dict[str, Any] | None = None) -> tuple[str, Any]:
-    """Return the name and a solver: the named one, or for "auto" the fastest measured for this norm.
-
-    Second-order steps for p = 1, closed-form weights for p > 1 (benchmarks/mkl_speed.py).
-    """
-    if name == "auto":
-        name = "hessian" if problem.ball.p == 1.0 else "lp"
-    check_mkl_solver(name, problem.loss, problem.ball.p)
-    entry = MKL_SOLVERS[name]
-    if len(problem.targets) > 1 and not entry.shared_weights:
-        raise ValueError(
-            f"solver={name!r} learns weights for each class; weights shared by classes need another solver."
-        )
-    try:
-        return name, entry.make(**(params or {}))
-    except TypeError:
-        known = ", ".join(inspect.signature(entry.make).parameters) or "no parameters"
-        raise ValueError(f"solver_params={params!r} do not fit solver={name!r}, which takes {known}.") from None

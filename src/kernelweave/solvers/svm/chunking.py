@@ -52,21 +52,17 @@ class Chunking(BoxSolver):
     Parameters
     ----------
     chunk_size : Q, at least 2
-    store : "map", "sorted" or "trie" keeps the normal vector in such a store; None in the fastest form there is
     shrinking : leave out rows that rest at zero, where that saves work
     """
 
-    def __init__(self, chunk_size: int = CHUNK, store: str | None = None, shrinking: bool = True):
-        if chunk_size < 2:
-            raise ValueError(f"chunk_size={chunk_size!r} must be at least 2: a step moves two rows.")
-        self.chunk_size, self.store, self.shrinking = chunk_size, store, shrinking
+    def __init__(self, chunk_size: int = CHUNK, shrinking: bool = True):
+        whole = isinstance(chunk_size, int | np.integer) and not isinstance(chunk_size, bool)
+        if not whole or chunk_size < 2:
+            raise ValueError(f"chunk_size={chunk_size!r} must be an integer of at least 2: a step moves two rows.")
+        self.chunk_size, self.shrinking = int(chunk_size), shrinking
 
     def init(self, problem: Problem, start: Array | None, stop: Stop) -> None:
         """Start without a former working set."""
-        if self.store is not None:
-            if not isinstance(problem.operator, Linadd):
-                raise ValueError(f"store={self.store!r} is for kernels of k-mers with a place, on many rows.")
-            problem = replace(problem, operator=problem.operator.through(self.store))
         super().init(problem, start, stop)
         self.rows = np.empty(0, dtype=np.int64)
         self.part: tuple[Array, Chunking] | None = None

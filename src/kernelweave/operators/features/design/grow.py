@@ -22,8 +22,8 @@ def in_memory(design: Design) -> Iterator[tuple[slice, Design]]:
     --------
     >>> import kernelweave as kw
     >>> from kernelweave.engines import Serial
-    >>> from kernelweave.operators.features.design.set import bind_design
-    >>> bound, _ = bind_design([kw.Linear()], np.eye(4), Serial())
+    >>> from kernelweave.operators import Task, choose
+    >>> bound = choose(Task([kw.Linear()], np.eye(4), Serial(), need="design")).operator
     >>> [(rows, part.n) for rows, part in in_memory(bound.design)]
     [(slice(0, 4, None), 4)]
     """

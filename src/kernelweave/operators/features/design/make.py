@@ -20,9 +20,9 @@ from kernelweave.kernels.base import Array, Kernel
 from kernelweave.operators.expansion.cross import spans
 from kernelweave.operators.features.design.maps import CodedMap, ColumnMap, DenseMap, number_codes, rows_of
 from kernelweave.operators.features.design.rows import DenseRows, Rows
+from kernelweave.operators.features.design.size import MOST_COLUMNS, Form, is_single
 from kernelweave.operators.features.vocabulary import Vocabulary, commonest_first
 from kernelweave.operators.memory import show_bytes
-from kernelweave.operators.planner.design import MOST_COLUMNS, Form, is_single
 
 AHEAD = 2
 """Chunks for each worker whose features wait to be numbered."""

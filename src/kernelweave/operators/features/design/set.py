@@ -1,27 +1,20 @@
-"""m kernels bound to the same rows through a design, and `bind_design`, which makes it within the memory limit.
+"""m kernels bound to the same rows through a design.
 
 K_k alpha = X_k X_k' alpha        alpha'K_k alpha = |X_k' alpha|^2        sum_k b_k K_k = X diag(b) X'
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from kernelweave.engines.base import Engine
-from kernelweave.kernels.base import Array, Kernel
+from kernelweave.kernels.base import Array
 from kernelweave.operators.expansion.cross import spans
-from kernelweave.operators.features.design.make import Stream, Survey, form_after, joined
-from kernelweave.operators.features.design.maps import ColumnMap, DenseMap
 from kernelweave.operators.features.design.matrix import Design
 from kernelweave.operators.features.design.rows import SHARD, Rows, table
-from kernelweave.operators.memory import memory_budget
-from kernelweave.operators.planner.design import Layout, is_single, measured, plan_design
-from kernelweave.operators.planner.one import Plan
 
 CURVATURE_ROWS = 500
 """Kernel values of explicit rows cost as much as the rows are long."""
@@ -118,66 +111,3 @@ def spread(rows: Array, steps: Array, n: int) -> Array:
 def plain(made: Any) -> Array:
     """Return a table that may be sparse as an array."""
     return np.asarray(made.toarray() if hasattr(made, "toarray") else made)
-
-
-def bind_design(
-    kernels: Sequence[Kernel | ColumnMap],
-    X: Any,
-    engine: Engine,
-    limit: float | str | None = "auto",
-    tol: float = 1e-3,
-) -> tuple[DesignSet, Plan]:
-    """Bind kernels with explicit features to training rows, in memory where they fit the limit, else part by part.
-
-    Parameters
-    ----------
-    kernels : each with the ability `Features` and every learned parameter filled in; or the map of a former design (of
-        a model), whose columns stay as they are and get new ones behind them: `design.maps` has these, too
-    X : training rows; `X[rows]` gives some of them
-    limit : bytes, a text such as "4GB", or "auto"
-    tol : the relative gap that will be asked for; below 1e-6 values are held in double precision
-
-    Examples
-    --------
-    >>> import kernelweave as kw
-    >>> from kernelweave.engines import Serial
-    >>> X = kw.Sequences.from_strings(["ACCA", "CCCA", "GGAA"])
-    >>> bound, plan = bind_design([kw.Spectrum(1), kw.Spectrum(2)], X, Serial())
-    >>> bound.design.offsets, bound.energies(np.array([1.0, -1.0, 0.0]))
-    (array([0, 3, 9]), array([2., 2.]))
-    >>> plan.kind, bound.design.squares()[:, 1]
-    ('explicit', array([10.,  5.]))
-    >>> more, _ = bind_design(bound.design.maps, kw.Sequences.from_strings(["TTA"]), Serial())
-    >>> more.design.offsets
-    array([ 0,  4, 12])
-    """
-    budget, n = memory_budget(limit), X.shape[0]
-    former = [None if isinstance(one, Kernel) else one for one in kernels]
-    each = [one if isinstance(one, Kernel) else one.kernel for one in kernels]
-    forms = [form_after(one, measured(kernel, X, tol)) for one, kernel in zip(former, each)]
-    single = all(form.single for form in forms)
-    plan, layout = plan_design(forms, n, engine.workers, budget, single)
-    pieces: list[Any] | None = None
-    if plan.kind == "streamed" or any(form.words for form in forms):
-        survey = Survey(each, former, forms, X, tol, budget, keep=plan.kind == "explicit")
-        survey.run(layout.chunk, engine)
-        maps, single, pieces = survey.maps(), single and survey.single, survey.pieces
-        plan, layout = plan_design(survey.forms(), n, engine.workers, budget, single)
-    else:
-        maps = [one or DenseMap(k, int(form.width), X[:1]) for one, k, form in zip(former, each, forms)]
-    design = _design(maps, X, engine, plan, layout, pieces)
-    if design.dense and single and not design.streamed and not is_single(design.part(0).values, tol=1.0):
-        plan, layout = plan_design(forms, n, engine.workers, budget, single=False)  # no row of the sample was so large
-        design = _design(maps, X, engine, plan, layout, None)
-    return DesignSet(design), plan
-
-
-def _design(
-    maps: list[ColumnMap], X: Any, engine: Engine, plan: Plan, layout: Layout, pieces: list[Any] | None
-) -> Design:  # fmt: skip
-    """Return a design as planned, from pieces where they were kept."""
-    stream = Stream(maps, X, plan.dtype, layout.chunk, engine)
-    source: Rows | Stream = stream
-    if plan.kind == "explicit":
-        source = stream.part(slice(0, X.shape[0])) if pieces is None else joined(pieces, stream.offsets, plan.dtype)
-    return Design(maps, source, spans(X.shape[0], layout.rows), engine)

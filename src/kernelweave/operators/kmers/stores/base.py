@@ -32,6 +32,8 @@ ROWS_AT_ONCE = 16384
 """Rows that visit one position before the next: the more, the longer its weights stay in the fast caches."""
 
 _GROWTH = 1.5  # a full array grows to at least this many times its size
+WHILE_GROWING = 1.0 + _GROWTH
+"""Bytes while an array grows, for each that it must hold: the old one and the new one."""
 
 
 @runtime_checkable
@@ -84,6 +86,9 @@ class PositionalStore(ABC):
         self._shifts = np.array(shift_weights, dtype=np.float64)
         self._reach = np.where(cells.any(axis=1), np.minimum(last, inside), 0).astype(np.int64)
         self._depth = int(self._reach.max(initial=0))
+        refused = self.refuses(cells, self.size)
+        if refused is not None:
+            raise ValueError(refused)
         self._reserve()
         self.clear()
 
@@ -118,13 +123,33 @@ class PositionalStore(ABC):
             )
         return codes
 
-    def _check_codes(self, codes: int) -> None:
-        """Raise where the codes of k-mers, numbers below `codes`, are too large."""
-        if codes > 2**CODE_BITS:
-            raise ValueError(
-                f"K-mers of {self._depth} letters of an alphabet of {self.size} have no code of {CODE_BITS} bits, "
-                f'which {type(self).__name__} needs; use the store "trie", which takes any degree and alphabet.'
-            )
+    @classmethod
+    def code_count(cls, depth: int, size: int) -> int:
+        """Return how many codes k-mers of up to so many letters take; 0 where the store needs none."""
+        return 0
+
+    @classmethod
+    def refuses(cls, cells: Array, size: int) -> str | None:
+        """Return why the k-mers of these cells cannot be held, None where they can."""
+        depth = deepest(cells)
+        if cls.code_count(depth, size) <= 2**CODE_BITS:
+            return None
+        return (
+            f"K-mers of {depth} letters of an alphabet of {size} have no code of {CODE_BITS} bits, "
+            f'which {cls.__name__} needs; use the store "trie", which takes any degree and alphabet.'
+        )
+
+    @classmethod
+    @abstractmethod
+    def most_bytes(cls, rows: int, cells: Array, shifts: int, size: int) -> float:
+        """Return the most bytes that so many rows can take, while they are added, whatever their letters.
+
+        Parameters
+        ----------
+        cells : (length, degree) weights of the kernel
+        shifts : number of its shift weights, S + 1
+        size : letters of the alphabet
+        """
 
     @abstractmethod
     def _reserve(self) -> None:
@@ -146,6 +171,25 @@ class PositionalStore(ABC):
     @abstractmethod
     def nbytes(self) -> int:
         """Memory in use."""
+
+
+def deepest(cells: Array) -> int:
+    """Return the length of the longest k-mer with a weight that fits its row."""
+    length, degree = cells.shape
+    used = (cells > 0) & (np.arange(length)[:, None] + np.arange(degree) < length)
+    return int(np.flatnonzero(used.any(axis=0)).max(initial=-1)) + 1
+
+
+def most_kmers(rows: int, cells: Array, shifts: int, size: int) -> Array:
+    """Return the most different k-mers that so many rows can have at each position, (length,).
+
+    Of k letters there are no more than words of k letters, and no more than rows that come by, shifted ones included.
+    """
+    length, degree = cells.shape
+    rows_by = rows * (2 * shifts - 1)
+    each = np.array([min(float(rows_by), float(size) ** k) for k in range(1, degree + 1)])
+    inside = np.minimum(length - np.arange(length), degree)
+    return np.where(cells.any(axis=1), np.concatenate([[0.0], np.cumsum(each)])[inside], 0.0)
 
 
 def grown(array: Array, least: int) -> Array:

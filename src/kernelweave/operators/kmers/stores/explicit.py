@@ -16,13 +16,16 @@ import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave._numba.hashing import GOLDEN
-from kernelweave.operators.kmers.stores.base import ROWS_AT_ONCE, Array, PositionalStore
+from kernelweave.operators.kmers.stores.base import ROWS_AT_ONCE, Array, PositionalStore, most_kmers
 
 DIRECT_CELLS = 2**22
 """Up to this many cells in all, 32 MB, every k-mer has its own."""
 
 FULLEST = 0.625
 """Largest part of a hash table that is filled; a fruitless search of linear probing then reads about four cells."""
+
+WHILE_DOUBLING = 1.5
+"""Bytes while hash tables double, for each of the new ones."""
 
 _FIRST_BITS = 6  # an empty hash table has 2 ** this many cells a position
 _WORD_BITS = 64
@@ -42,13 +45,28 @@ class ExplicitMap(PositionalStore):
     """
 
     def _reserve(self) -> None:
-        codes = 1 + sum(self.size**k for k in range(1, self._depth + 1))
-        self._check_codes(codes)
+        codes = self.code_count(self._depth, self.size)
         used = self._reach > 0
         self._tables: Array = np.cumsum(used) - used  # the table of each position; those without k-mers have none
         self._direct = codes * int(used.sum()) <= DIRECT_CELLS
         self._counts = np.zeros(int(used.sum()), np.int64)
         self._set_cells(codes if self._direct else 1 << _FIRST_BITS)
+
+    @classmethod
+    def code_count(cls, depth: int, size: int) -> int:
+        """Return the nodes of the complete tree of so many levels."""
+        return 1 + sum(size**k for k in range(1, depth + 1))
+
+    @classmethod
+    def most_bytes(cls, rows: int, cells: Array, shifts: int, size: int) -> float:
+        """Return the bytes of the direct table, or of the fullest hash tables with those before their last growth."""
+        used = int((cells > 0).any(axis=1).sum())
+        codes = cls.code_count(cells.shape[1], size)
+        if codes * used <= DIRECT_CELLS:
+            return 8.0 * codes * used
+        fullest = float(most_kmers(rows, cells, shifts, size).max(initial=0.0)) + cells.shape[1]
+        lines = max(1 << _FIRST_BITS, 1 << int(fullest / FULLEST).bit_length())
+        return WHILE_DOUBLING * 2 * 8.0 * lines * used
 
     def _set_cells(self, cells: int) -> None:
         """Take new arrays with so many cells a position."""

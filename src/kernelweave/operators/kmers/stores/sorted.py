@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelweave._numba import jit
-from kernelweave.operators.kmers.stores.base import CODE_BITS, Array, PositionalStore, grown
+from kernelweave.operators.kmers.stores.base import CODE_BITS, WHILE_GROWING, Array, PositionalStore, grown, most_kmers
 
 ROWS_IN_ORDER = 4096
 """Rows that are sorted together: the more there are, the more they share; beyond this they leave the cache."""
@@ -42,10 +42,20 @@ class SortedArrays(PositionalStore):
 
     def _reserve(self) -> None:
         base = self.size + 1
-        self._check_codes(base**self._depth)
         self._powers = np.array([base ** (self._depth - 1 - k) for k in range(self._depth)], np.int64)
         self._bounds = np.zeros(len(self._reach) + 1, np.int64)
         self._keys, self._weights = np.empty(0, np.int64), np.empty(0)
+
+    @classmethod
+    def code_count(cls, depth: int, size: int) -> int:
+        """Return the numbers of so many digits."""
+        return int((size + 1) ** depth)
+
+    @classmethod
+    def most_bytes(cls, rows: int, cells: Array, shifts: int, size: int) -> float:
+        """Return the bytes of keys and weights while they grow, and of the k-mers of one position that are added."""
+        kmers = float(most_kmers(rows, cells, shifts, size).sum())
+        return 16.0 * (WHILE_GROWING * kmers + 2.0 * rows * (2 * shifts - 1) * cells.shape[1]) + 8 * (len(cells) + 1)
 
     def clear(self) -> None:
         """Forget everything, keep the memory."""

@@ -18,7 +18,14 @@ from __future__ import annotations
 import numpy as np
 
 from kernelweave._numba import jit
-from kernelweave.operators.kmers.stores.base import ROWS_AT_ONCE, Array, PositionalStore, grown
+from kernelweave.operators.kmers.stores.base import (
+    ROWS_AT_ONCE,
+    WHILE_GROWING,
+    Array,
+    PositionalStore,
+    grown,
+    most_kmers,
+)
 
 WIDEST_BLOCK = 32
 """Up to this many letters a block has one child for each."""
@@ -45,15 +52,21 @@ class Trie(PositionalStore):
     """
 
     def _reserve(self) -> None:
-        self._digits, self._width = 1, max(self.size, 1)
-        if self._width > WIDEST_BLOCK:
-            self._digits = -(-(self.size - 1).bit_length() // DIGIT_BITS)
-            self._width = 1 << DIGIT_BITS
+        self._digits, self._width = _blocks(self.size)
         self._used = np.zeros(2, np.int64)
         self._weights = np.empty(2)
         self._links = np.empty(2, np.int32)
         self._letters = np.empty(2, np.min_scalar_type(self.mask))
         self._children = np.empty((len(self._reach) + 1, self._width), np.int32)
+
+    @classmethod
+    def most_bytes(cls, rows: int, cells: Array, shifts: int, size: int) -> float:
+        """Return the bytes of slots and blocks while they grow: a path branches once, digit by digit."""
+        digits, width = _blocks(size)
+        slots = float(most_kmers(rows, cells, shifts, size).sum())
+        paths = min(slots, float(rows) * (2 * shifts - 1) * len(cells))
+        blocks = len(cells) + 1 + paths * (1 if digits == 1 else 2 * digits)
+        return WHILE_GROWING * (slots * (8 + 4 + np.dtype(np.min_scalar_type(size)).itemsize) + blocks * width * 4)
 
     def clear(self) -> None:
         """Forget everything, keep the memory."""
@@ -98,6 +111,13 @@ class Trie(PositionalStore):
             codes, self._reach, self.mask, self._digits,
             self._weights, self._links, self._letters, self._children, ROWS_AT_ONCE, out,
         )  # fmt: skip
+
+
+def _blocks(size: int) -> tuple[int, int]:
+    """Return the digits of a letter and the children of a block."""
+    if size <= WIDEST_BLOCK:
+        return 1, max(size, 1)
+    return -(-(size - 1).bit_length() // DIGIT_BITS), 1 << DIGIT_BITS
 
 
 @jit

@@ -27,10 +27,10 @@ from scipy.special import logsumexp, softmax, xlogy
 
 from kernelweave.losses import BoxQP
 from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint
+from kernelweave.solvers.choose import choose_svm_solver
 from kernelweave.solvers.loop import Stop, run_inside
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Array
-from kernelweave.solvers.svm import choose_svm_solver
 from kernelweave.solvers.svm.box import balance
 
 SMOOTHING = 0.1
@@ -76,7 +76,7 @@ class Smooth:
     def _first_alpha(self) -> Array:
         uniform = self.problem.ball.uniform(self.problem.operators.m)
         (svm,) = self.problem.outputs(self.problem.operators.combined(uniform))
-        result = run_inside(choose_svm_solver("auto", svm), svm, Stop(0.05, polish=False))
+        result = run_inside(choose_svm_solver("auto", svm).solver, svm, Stop(0.05, polish=False))
         return result.primal.alpha if result.dual is None else result.dual.alpha
 
     def _restart(self) -> None:
@@ -134,7 +134,8 @@ class Smooth:
         ledger.offer(dual=DualPoint(alpha[None, :], -self.value))
         theta = softmax(self.problem.operators.energies(alpha) / self.lam)
         (svm,) = self.problem.outputs(self.problem.operators.combined(theta))
-        result = run_inside(choose_svm_solver("auto", svm), svm, Stop(0.2 * self.stop.tol, polish=False), start=alpha)
+        solver, stop = choose_svm_solver("auto", svm).solver, Stop(0.2 * self.stop.tol, polish=False)
+        result = run_inside(solver, svm, stop, start=alpha)
         point = result.primal
         entropy = 0.5 * self.lam * float(xlogy(theta, theta).sum())
         ledger.offer(

@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint
+from kernelweave.solvers.choose import choose_svm_solver
 from kernelweave.solvers.loop import Stop, run_inside
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Array
-from kernelweave.solvers.svm import choose_svm_solver
 
 
 class FixedWeights:
@@ -35,7 +35,8 @@ class FixedWeights:
     def solve(self, beta: Array) -> tuple[PrimalPoint, DualPoint]:
         """Return classifier and dual point of the fixed-weight problem."""
         operator = self.problem.operators.combined(beta)
-        results = [run_inside(choose_svm_solver("auto", p), p, self.stop) for p in self.problem.outputs(operator)]
+        problems = self.problem.outputs(operator)
+        results = [run_inside(choose_svm_solver("auto", p).solver, p, self.stop) for p in problems]
         primal = PrimalPoint(
             np.stack([r.primal.alpha for r in results]),
             np.array([r.primal.intercept for r in results]),

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelweave.solvers.certificate import Ledger, PrimalPoint, relative_gap
+from kernelweave.solvers.choose import choose_svm_solver
 from kernelweave.solvers.loop import Stop, run_inside
 from kernelweave.solvers.lp.master import Master
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Array
-from kernelweave.solvers.svm import choose_svm_solver
 
 INNER_SHARE = 0.2
 """The SVM inside is solved to this share of the outer gap..."""
@@ -81,7 +81,7 @@ class Wrapper:
         operator = self.problem.operators.combined(beta)
         alphas, feasible, intercepts, value = [], [], [], 0.0
         for output, start in zip(self.problem.outputs(operator), self.alpha):
-            solver = choose_svm_solver("auto", output)
+            solver = choose_svm_solver("auto", output).solver
             result = run_inside(solver, output, self.inner_stop(), start=start)
             alphas.append(result.primal.alpha)
             feasible.append(result.primal.alpha if result.dual is None else result.dual.alpha)

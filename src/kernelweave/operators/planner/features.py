@@ -1,0 +1,98 @@
+"""Kernels with explicit sparse features: rows of numbered features, of one kernel or of several."""
+
+from __future__ import annotations
+
+from kernelweave.kernels.abilities import Features, Positional, has_codes
+from kernelweave.operators.features.operator import FeatureOperator
+from kernelweave.operators.features.set import FeatureSet
+from kernelweave.operators.planner.candidate import Candidate, CannotHold
+from kernelweave.operators.planner.kmers import few_rows, no_prefixes
+from kernelweave.operators.planner.task import Task
+
+FEATURE_BYTES = 36
+"""Bytes a feature takes: column and value, once more while they are renumbered."""
+JOINED = 1.5
+"""Features of all kernels and, beside them, those of their weighted sum."""
+ENTRY_COST = 2.0
+"""Nanoseconds of a feature in a product."""
+
+
+def countable(task: Task) -> str | None:
+    """Return why the features cannot be numbered, None where some rows show that they can."""
+    try:
+        task.entries  # noqa: B018 - asked for the fault
+    except ValueError as error:  # more features than columns can be numbered, or than a row may have
+        return str(error)
+    return None
+
+
+class SparseFeatures(Candidate):
+    """The features of one kernel: products go through the normal vector."""
+
+    kind = "features"
+    needs = ("any", "products", "features")
+
+    def fits(self, task: Task) -> str | None:
+        """For kernels with features whose place does not matter, on many rows."""
+        if task.store is not None:
+            return f"store={task.store!r} was asked for"
+        # Features that are the columns of a table are for solvers that ask for them: else kernel values cost less.
+        if not has_codes(task.kernel) and not (task.need == "features" and isinstance(task.kernel, Features)):
+            return f"{task.kernel!r} has no explicit features; use a solver that works on kernel values."
+        few = few_rows(task)
+        if few is not None:
+            return few
+        if isinstance(task.kernel, Positional) and no_prefixes(task) is None:
+            return "k-mers with a place take less as prefixes"
+        return countable(task) if task.need != "features" else None
+
+    def what(self, task: Task) -> str:
+        """Return whose features they are."""
+        return f"the features of {task.n} rows"
+
+    def bytes(self, task: Task) -> float:
+        """Return the bytes while the features are made, judged by some of the rows."""
+        return float(task.n * task.entries[0] * FEATURE_BYTES)
+
+    def cost(self, task: Task) -> float:
+        """Every feature of every row once."""
+        return float(ENTRY_COST * task.steps * task.n * task.entries[0])
+
+    def build(self, task: Task) -> FeatureOperator:
+        """Make the features of all rows."""
+        try:
+            return FeatureOperator(task.kernel, task.X, task.engine)
+        except ValueError as error:
+            raise CannotHold(str(error)) from error
+
+
+class FeatureFamily(Candidate):
+    """The features of many kernels."""
+
+    kind = "features"
+    needs = ("parts",)
+
+    def fits(self, task: Task) -> str | None:
+        """For kernels that all have features, on many rows."""
+        if not all(has_codes(kernel) and not isinstance(kernel, Positional) for kernel in task.kernels):
+            return "not all kernels have sparse features without a place"
+        return few_rows(task) or countable(task)
+
+    def what(self, task: Task) -> str:
+        """Return whose features they are."""
+        return f"the features of {task.m} kernels"
+
+    def bytes(self, task: Task) -> float:
+        """Return the bytes of the features of all kernels and of their weighted sum."""
+        return float(JOINED * FEATURE_BYTES * task.n * task.entries.sum())
+
+    def cost(self, task: Task) -> float:
+        """Every feature of every row once."""
+        return float(ENTRY_COST * task.steps * task.n * task.entries.sum())
+
+    def build(self, task: Task) -> FeatureSet:
+        """Make the features of all rows."""
+        try:
+            return FeatureSet.of(task.kernels, task.X, task.engine)
+        except ValueError as error:
+            raise CannotHold(str(error)) from error

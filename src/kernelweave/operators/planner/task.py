@@ -1,0 +1,175 @@
+"""What is to be held: kernels on rows, within a memory limit, for a solver that needs certain things of them.
+
+Facts that several candidates ask for (prepared rows, a sample of the features) are found once and kept here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+
+from kernelweave.data.kinds import n_rows
+from kernelweave.engines.base import Engine
+from kernelweave.kernels.abilities import Features, Positional
+from kernelweave.kernels.base import Array, Kernel
+from kernelweave.operators.features.design.maps import ColumnMap
+from kernelweave.operators.features.design.size import FINE_TOLERANCE, some_rows
+from kernelweave.operators.gram.mixture import Family
+from kernelweave.operators.kmers.positional import LetterRows
+from kernelweave.operators.memory import memory_budget
+
+GRAM_UP_TO = 2000
+"""Rows up to which a Gram matrix is quicker than a normal vector even for kernels with explicit features."""
+NEEDS = {
+    "any": "products of one kernel with a vector, by whatever solver suits the form",
+    "products": "products of one kernel with a vector",
+    "values": "values of one kernel",
+    "features": "a normal vector over the features of one kernel",
+    "parts": "products of each of several kernels",
+    "design": "the features of several kernels side by side",
+    "scores": "products of single columns of one kernel, without its values",
+    "columns": "single columns of several kernels with a common base",
+}
+"""What a solver can ask for."""
+
+
+@dataclass
+class Task:
+    """Kernels to be held on training rows.
+
+    Parameters
+    ----------
+    kernels : with every learned parameter filled in (`Kernel.fitted`)
+    X : training rows
+    limit : bytes, a text such as "4GB", or "auto"
+    tol : the relative gap that will be asked for; decides on the precision
+    need : what the solver needs of them, one of `NEEDS`
+    store : "map", "sorted" or "trie" where the normal vector of positioned k-mers is to be kept there, else None
+    maps : of the rows before, where X is a further block of a stream
+    """
+
+    kernels: Sequence[Kernel]
+    X: Any
+    engine: Engine
+    limit: float | str | None = "auto"
+    tol: float = 1e-3
+    need: str = "any"
+    store: str | None = None
+    maps: Sequence[ColumnMap] | None = None
+
+    @property
+    def kernel(self) -> Kernel:
+        """The first kernel, where there is one only."""
+        return self.kernels[0]
+
+    @cached_property
+    def budget(self) -> int:
+        """The memory limit in bytes."""
+        return memory_budget(self.limit)
+
+    @cached_property
+    def n(self) -> int:
+        """Number of rows."""
+        return n_rows(self.X)
+
+    @property
+    def m(self) -> int:
+        """Number of kernels."""
+        return len(self.kernels)
+
+    @property
+    def many(self) -> bool:
+        """Whether there are so many rows that features are quicker than a Gram matrix."""
+        return self.n > GRAM_UP_TO
+
+    @property
+    def fine(self) -> bool:
+        """Whether the tolerance asks for double precision."""
+        return self.tol < FINE_TOLERANCE
+
+    @cached_property
+    def family(self) -> Family:
+        """The kernels, grouped by the number they are functions of."""
+        return Family(self.kernels)
+
+    @property
+    def groups(self) -> int:
+        """Number of different base numbers."""
+        return len(self.family.bases)
+
+    @cached_property
+    def prepared(self) -> Any:
+        """The rows as the kernel prepares them, or as the base of each group does."""
+        return self.kernel.prepare(self.X) if self.need != "parts" else self.family.prepare(self.X)
+
+    @cached_property
+    def letters(self) -> LetterRows:
+        """The letters of the rows, for kernels with the ability `Positional`."""
+        length = self.placed.codes.shape[1]
+        degree = max(kernel.cells(length).shape[1] for kernel in self.kernels if isinstance(kernel, Positional))
+        return LetterRows(self.placed, degree, self.engine)
+
+    @cached_property
+    def placed(self) -> Any:
+        """The rows as a kernel with the ability `Positional` prepares them."""
+        return self.kernel.prepare(self.X)
+
+    @cached_property
+    def sample(self) -> Any:
+        """Some of the rows, by which all are judged."""
+        return self.X[some_rows(self.n)]
+
+    @cached_property
+    def entries(self) -> Array:
+        """How many sparse features a row has under each kernel, (m,)."""
+        rows = max(1, len(some_rows(self.n)))
+        return np.array([cast(Features, kernel).counts(self.sample).entries / rows for kernel in self.kernels])
+
+    @cached_property
+    def prepared_bytes(self) -> float:
+        """Bytes that prepared rows take beyond those of the rows themselves, judged by some of them."""
+        bases = self.family.bases if self.need == "parts" else self.kernels[:1]
+        given = _arrays(self.sample)
+        fresh = [a for base in bases for a in self._sampled(base) if not any(np.may_share_memory(a, b) for b in given)]
+        extra = max(0, sum(a.nbytes for a in fresh) - sum(a.nbytes for a in given))
+        return extra * self.n / max(1, len(some_rows(self.n)))
+
+    @property
+    def steps(self) -> float:
+        """Steps of a pass: so many working sets are all rows."""
+        return max(1.0, self.n / WORKING_SET)
+
+    @cached_property
+    def value_cost(self) -> float:
+        """Roughly, the nanoseconds of one kernel value: by the numbers of a prepared row."""
+        base = self.family.bases[0] if self.need in ("parts", "columns") else self.kernel
+        numbers = sum(a.size for a in self._sampled(base)) / max(1, len(some_rows(self.n)))
+        return VALUE_COST + numbers * (TABLE_COST if isinstance(self.sample, np.ndarray) else STRING_COST)
+
+    def _sampled(self, base: Kernel) -> list[Array]:
+        """Return what some prepared rows consist of; nothing for matrices, which have no part of their rows alone."""
+        try:
+            return _arrays(base.prepare(self.sample))
+        except ValueError:
+            return []
+
+
+WORKING_SET = 512
+"""Rows that move together in a step of a solver."""
+VALUE_COST, TABLE_COST, STRING_COST = 4.0, 0.1, 1.0
+"""Nanoseconds of a kernel value, and for each number of a row: of a table (matrix products), of anything else."""
+
+
+def _arrays(rows: Any, depth: int = 4) -> list[Array]:
+    """Return the arrays that rows consist of."""
+    if isinstance(rows, np.ndarray):
+        return [rows]
+    if depth == 0 or isinstance(rows, str | bytes | int | float | type(None)):
+        return []
+    parts = list(rows) if isinstance(rows, tuple | list) else list(getattr(rows, "__dict__", {}).values())
+    slots = [getattr(rows, name, None) for name in getattr(type(rows), "__slots__", ())]
+    return [array for part in (*parts, *slots) for array in _arrays(part, depth - 1)]

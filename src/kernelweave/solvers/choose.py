@@ -1,0 +1,185 @@
+"""Which solver: the one that was named, or for "auto" the fastest measured; with the reason.
+
+What a solver needs of a kernel is asked before kernels are bound to rows (`svm_need`, `mkl_need`); the solver itself is
+chosen for the problem that comes of it.  Registries are imported when asked for: their solvers use this module.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from kernelweave.operators.base import KMER_STORES, Dense, Explicit, Linadd, Operator, PrimalOperator
+from kernelweave.solvers.problems import Problem
+
+if TYPE_CHECKING:
+    from kernelweave.losses import Loss
+    from kernelweave.solvers.boost.problem import BoostProblem
+    from kernelweave.solvers.mkl.problem import MKLProblem
+
+SVM_NEEDS = {"smo": "values", "chunking": "products", "dual_coordinate": "features", "newton": "values", "auto": "any"}
+"""What each solver needs of one kernel."""
+SAMPLE = 256
+"""Rows on which a kernel is looked at."""
+DIRECTIONS, FEW = 0.65, 0.03
+"""Directions for each row of the sample from which on coordinate descent is the faster: where working sets go through
+tables of k-mers, and where they go through sparse features, which makes them several times more expensive."""
+FEATURES_FROM = 2000
+"""Rows from which on stochastic steps on approximate features are quicker than their Gram matrices."""
+AS_ASKED = "as asked"
+
+
+class Chosen(NamedTuple):
+    """A solver by name, why it is this one, and the solver itself."""
+
+    name: str
+    why: str
+    solver: Any
+
+
+def svm_need(name: str, params: dict[str, Any] | None = None) -> tuple[str, str | None]:
+    """Return what a solver needs of one kernel, and the store of k-mers that its parameters ask for."""
+    _check_name(name, SVM_NEEDS)
+    store = _as_dict(params).get("store") if name == "chunking" else None
+    if store not in (None, *KMER_STORES):
+        known = ", ".join(repr(one) for one in KMER_STORES)
+        raise ValueError(f"store={store!r} is not one of {known}, in which solver='chunking' can keep k-mers.")
+    return SVM_NEEDS[name], store
+
+
+def choose_svm_solver(name: str, problem: Problem, params: dict[str, Any] | None = None) -> Chosen:
+    """Return a solver: the named one, or for "auto" what is fastest.
+
+    Coordinate descent where rows have explicit features and are far from each other; elsewhere Newton for smooth
+    losses, SMO where the Gram matrix is in memory, since it takes less CPU time there than working sets of any size
+    from 5,000 rows on (benchmarks/svm_vs_sklearn.py --solvers), and chunking for what is left.
+    """
+    from kernelweave.solvers.svm import SVM_SOLVERS
+
+    _check_name(name, SVM_SOLVERS)
+    found, why = _fastest_svm(problem) if name == "auto" else (name, AS_ASKED)
+    given = _as_dict(params)
+    if found == "chunking" and name == found:
+        given.pop("store", None)  # the planner has bound the kernel to it
+    return Chosen(found, why, _made(SVM_SOLVERS[found], name, found, given, params))
+
+
+def _fastest_svm(problem: Problem) -> tuple[str, str]:
+    if isinstance(problem.operator, PrimalOperator) and spread_out(problem.operator):
+        return "dual_coordinate", "rows have explicit features and lie in many directions"
+    if problem.loss.smooth:
+        return "newton", f"{problem.loss.name} loss is smooth"
+    if isinstance(problem.operator, Dense):
+        return "smo", "the Gram matrix is in memory"
+    return "chunking", "the Gram matrix is not in memory"
+
+
+def spread_out(operator: Operator) -> bool:
+    """Tell whether rows lie in nearly as many directions as there are rows, so that single steps disturb few others.
+
+    The number of directions of a sample is ``tr(K)^2 / |K|^2`` of its centred Gram matrix.  Where it is low (short
+    k-mers), coordinate descent needs hundreds of passes and greedy working sets do better.
+    """
+    rows = np.unique(np.linspace(0, operator.n - 1, min(operator.n, SAMPLE)).astype(np.int64))
+    K = np.asarray(operator.submatrix(rows), dtype=np.float64)
+    K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    size = float(np.square(K).sum())
+    least = DIRECTIONS if isinstance(operator, Linadd) else FEW
+    return size == 0.0 or float(np.trace(K)) ** 2 >= least * len(rows) * size
+
+
+def mkl_need(name: str, loss: Loss, n: int, features: bool, approximate: bool, shared: bool) -> str:
+    """Return what a solver needs of many kernels: "design" for their features side by side, else "parts".
+
+    Parameters
+    ----------
+    name, loss : of the solver, and the loss
+    n : number of rows
+    features, approximate : whether all kernels have explicit features, and whether some are known by these alone
+    shared : whether several outputs share their weights
+    """
+    from kernelweave.solvers.mkl import MKL_SOLVERS
+
+    if name != "auto":
+        return "design" if MKL_SOLVERS[name].explicit else "parts"
+    suits = features and approximate and not shared and n > FEATURES_FROM and MKL_SOLVERS["svrg"].suits(loss)
+    return "design" if suits else "parts"
+
+
+def choose_mkl_solver(name: str, problem: MKLProblem, params: dict[str, Any] | None = None) -> Chosen:
+    """Return a solver: the named one, or for "auto" the fastest measured for this norm.
+
+    Stochastic steps where kernels are held by their features (see `mkl_need`); else second-order steps for p = 1 and
+    closed-form weights for p > 1 (benchmarks/mkl_speed.py).
+    """
+    from kernelweave.solvers.mkl import MKL_SOLVERS, check_mkl_solver
+
+    found, why = _fastest_mkl(problem) if name == "auto" else (name, AS_ASKED)
+    check_mkl_solver(found, problem.loss, problem.ball.p)
+    entry = MKL_SOLVERS[found]
+    if len(problem.targets) > 1 and not entry.shared_weights:
+        raise ValueError(
+            f"solver={found!r} learns weights for each class; weights shared by classes need another solver."
+        )
+    return Chosen(found, why, _made(entry.make, name, found, _as_dict(params), params))
+
+
+def _fastest_mkl(problem: MKLProblem) -> tuple[str, str]:
+    if isinstance(problem.operators, Explicit):
+        return "svrg", "some kernels are known by their features only, and rows are many"
+    if problem.ball.p == 1.0:
+        return "hessian", "norm=1: second-order steps take the fewest solutions"
+    return "lp", f"norm={problem.ball.p:g}: weights have a closed form"
+
+
+def master_name(penalty: str) -> tuple[str, str]:
+    """Return which method solves the problem of the columns in use, and why."""
+    if penalty == "l1":
+        return "simplex", "penalty='l1' is a linear programme"
+    return "interior_point", "penalty='l2' is a quadratic programme"
+
+
+def choose_master(problem: BoostProblem) -> Chosen:
+    """Return a master without columns: the simplex method for the 1-norm, the interior-point method for the 2-norm.
+
+    The latter took 0.9 to 3.1 times as long for the 1-norm (covertype and MNIST, 1,000 and 4,000 rows).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelweave.solvers.boost.problem import BoostProblem
+    >>> problem = BoostProblem("epsilon_insensitive", np.array([0.0, 1.0, 2.0]), np.ones(3), "l2", epsilon=0.0)
+    >>> name, why, master = choose_master(problem)
+    >>> master.add(np.array([[0.0], [1.0], [2.0]]))
+    >>> name, round(master.solve(1e-8).objective, 6)
+    ('interior_point', 0.5)
+    """
+    from kernelweave.solvers.boost.masters.interior import InteriorMaster
+    from kernelweave.solvers.boost.masters.lp import LPMaster
+
+    name, why = master_name(problem.penalty)
+    return Chosen(name, why, LPMaster(problem) if name == "simplex" else InteriorMaster(problem))
+
+
+def _check_name(name: str, known: dict[str, Any]) -> None:
+    if name != "auto" and name not in known:
+        names = ", ".join(one for one in known if one != "auto")
+        raise ValueError(f"solver={name!r} is unknown; choose one of auto, {names}.")
+
+
+def _as_dict(params: dict[str, Any] | None) -> dict[str, Any]:
+    if params is not None and not isinstance(params, dict):
+        raise ValueError(f"solver_params={params!r} must be a dict of names and values.")
+    return dict(params or {})
+
+
+def _made(make: type, asked: str, name: str, given: dict[str, Any], params: dict[str, Any] | None) -> Any:
+    """Return a solver with its parameters; say which it takes where they do not fit."""
+    known = inspect.signature(make).parameters
+    if not set(given) <= set(known):
+        takes = ", ".join((*known, *(("store",) if name == "chunking" else ()))) or "no parameters"
+        chosen = f"solver={name!r}" if asked == name else f"the solver {name!r} that 'auto' has chosen"
+        raise ValueError(f"solver_params={params!r} do not fit {chosen}, which takes {takes}.")
+    return make(**given)
