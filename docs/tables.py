@@ -75,14 +75,16 @@ def short(alias: str, kernel: type) -> str:
 @table
 def kernels() -> Table:
     """Return every kernel, with its alias."""
+    from kernelweave.kernels.abilities import Features
     from kernelweave.kernels.registry import KERNELS, SPOKEN
 
     aliases = {kernel: short(alias, kernel) for alias, kernel in SPOKEN.items()}
-    rows = {
-        name: (code(call(kernel)), summary(kernel), code(aliases[kernel]) if kernel in aliases else "")
-        for name, kernel in KERNELS.items()
-    }
-    return Table(("kernel", "what it compares, or is", "command line"), rows)
+    rows = {}
+    for name, kernel in KERNELS.items():
+        kind = kernel.kind if issubclass(kernel, Features) else ""
+        features = kind if isinstance(kind, str) else "as the kernels inside"
+        rows[name] = (code(call(kernel)), summary(kernel), features, code(aliases[kernel]) if kernel in aliases else "")
+    return Table(("kernel", "what it compares, or is", "explicit features", "command line"), rows)
 
 
 # ---------------------------------------------------------------------------------------------------------- losses
@@ -97,13 +99,13 @@ def losses() -> Table:
         name: (code(f'"{loss.spelling()}"'), summary(loss), loss.task, properties(loss()), meanings(loss))
         for name, loss in LOSSES.items()
     }
-    return Table(("`loss=`", "value", "for", "is", "parameters"), rows)
+    return Table(("`loss=`", "value", "for", "properties", "parameters"), rows)
 
 
 def properties(loss: Loss) -> str:
     """Return what solvers ask of a loss, as far as it has it."""
     bounded = loss.lipschitz < float("inf")
-    asked = {"smooth": loss.smooth, "of bounded slope": bounded, "with a box": loss.boxed}
+    asked = {"differentiable": loss.smooth, "Lipschitz": bounded, "quadratic dual over a box": loss.boxed}
     return ", ".join(word for word, has in asked.items() if has)
 
 
