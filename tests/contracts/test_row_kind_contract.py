@@ -124,9 +124,9 @@ def test_texts_in_views_keep_the_letters_of_the_model():
     assert describe(convert({"t": ["ACGT"]})) != trained
 
 
-def test_frames_are_views_where_kernels_name_columns():
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"size": [1.0, 2.0], "text": ["a b", "c"]})
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_frames_are_views_where_kernels_name_columns(package):
+    frame = pytest.importorskip(package).DataFrame({"size": [1.0, 2.0], "text": ["a b", "c"]})
     assert kind_of(convert(frame, by_name=True)).name == "views"
     assert convert(frame) is frame
 

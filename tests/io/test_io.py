@@ -13,8 +13,8 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 import kernelweave as kw
-from kernelweave.data import Alphabet, Sequences, Views
-from kernelweave.io import FORMATS, collect, read, sniff, source, write
+from kernelweave.data import KINDS, Alphabet, Sequences, Views
+from kernelweave.io import FORMATS, collect, read, register, sniff, source, write
 from kernelweave.io.formats import fasta, labelled
 
 rows = st.lists(st.text("ACGT", max_size=200), min_size=1, max_size=8).filter(any)
@@ -186,6 +186,25 @@ def test_content_tells_the_format(tmp_path: Path, name: str) -> None:
     packed = tmp_path / "misleading.csv"
     packed.write_bytes(gzip.compress(CONTENT[name].encode()))
     assert sniff(packed) == name
+
+
+def test_formats_enter_once_and_are_looked_for_from_narrow_to_broad() -> None:
+    breadths = [known.breadth for known in FORMATS.values()]
+    assert breadths == sorted(breadths)
+    assert [name for name, known in FORMATS.items() if name != known.name] == []
+    with pytest.raises(ValueError, match="There already is a format 'table'"):
+        register(FORMATS["table"])
+
+
+def test_every_row_kind_of_a_format_exists_and_can_be_written() -> None:
+    assert {kind for known in FORMATS.values() for kind in known.holds} <= set(KINDS)
+    assert {kind for known in FORMATS.values() if known.write for kind in known.holds} == set(KINDS)
+
+
+def test_many_blanks_are_no_format(tmp_path: Path) -> None:
+    (tmp_path / "blank").write_text(" " * (1 << 16))
+    with pytest.raises(ValueError, match="text of an unknown format"):
+        sniff(tmp_path / "blank")
 
 
 def test_every_format_is_sniffed() -> None:

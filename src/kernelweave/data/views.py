@@ -107,7 +107,7 @@ class ViewsKind(RowKind):
         """Return dicts, and DataFrames whose columns a kernel names, as views; texts in them become sequences."""
         if isinstance(X, Mapping):
             blocks = dict(X)
-        elif by_name and hasattr(X, "columns") and hasattr(X, "iloc"):
+        elif by_name and hasattr(X, "columns"):
             blocks = _columns(X)
         else:
             return None
