@@ -4,11 +4,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.engines import Serial
 from kernelweave.kernels import RBF, WeightedDegree
+from kernelweave.kernels.abilities import Features
 from kernelweave.losses import LOSSES, make_loss
 from kernelweave.operators import CachedColumns, DenseGram, bind
 from kernelweave.operators.base import Dense, PrimalOperator
@@ -39,12 +39,15 @@ LETTERS = Sequences.from_strings(["".join(rng.choice(list("AACGT"), 30)) for _ i
 WORDS = WeightedDegree(8) * 0.1
 
 
-class Rooted:
+class Rooted(Features):
     """Explicit features of the very same kernel matrix: the rows of its root."""
 
-    def features(self, rows):
-        values, vectors = np.linalg.eigh(KERNEL.gram(rows))
-        return sparse.csr_array(vectors * np.sqrt(np.maximum(values, 0.0)))
+    def rows(self, X, dtype=np.float64):
+        values, vectors = np.linalg.eigh(KERNEL.gram(X))
+        return vectors * np.sqrt(np.maximum(values, 0.0))
+
+    def n_features(self, X):
+        return len(X)
 
 
 STORES = {
