@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import gc
 import logging
 import os
 import subprocess
 import sys
 import warnings
 
+import numba
 import numpy as np
 import pytest
 
@@ -120,6 +122,21 @@ def test_kept_code_is_renewed_when_a_function_it_calls_changes_in_another_file(t
         done = process(str(tmp_path / "outer.py"), env={**environment, "PYTHONDONTWRITEBYTECODE": "1"})
         said.append(done.stdout.strip())
     assert said == ["20 (0, 1)", "20 (1, 0)", "30 (0, 1)", "60 (0, 1)"]
+
+
+def test_the_garbage_collector_rests_while_code_is_compiled_and_no_longer(monkeypatch, tmp_path):
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    seen = []
+    monkeypatch.setattr(cache.IndexDataCacheFile, "save", lambda *arguments: seen.append(gc.isenabled()))
+    compiler = numba.core.compiler.compile_extra
+    monkeypatch.setattr(
+        numba.core.compiler, "compile_extra", lambda *a, **k: (seen.append(gc.isenabled()), compiler(*a, **k))[1]
+    )
+    assert jit(twice)(4) == 8
+    assert seen == [False, True]
+    with pytest.raises(numba.TypingError):
+        jit(twice)("a" for _ in "b")
+    assert gc.isenabled()
 
 
 def test_listeners_hear_of_a_compilation_and_of_nothing_else(monkeypatch, tmp_path):

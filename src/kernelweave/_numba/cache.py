@@ -8,6 +8,7 @@ jitted function that it calls, or a constant that it takes from elsewhere, chang
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import inspect
 import warnings
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 
 NOTE = (
@@ -93,6 +95,31 @@ class DiskCache:
     def flush(self) -> None:
         """Empty the cache."""
         self._cache().flush()
+
+
+class _Uncollected(event.Listener):
+    """Lets the garbage collector rest while our functions are compiled, of whose time it would take a tenth."""
+
+    def __init__(self) -> None:
+        self.depth, self.collecting = 0, False
+
+    def on_start(self, event: Any) -> None:
+        """Begin, at the first of our functions; those that it calls are compiled inside."""
+        if self.depth or isinstance(getattr(event.data["dispatcher"], "_cache", None), DiskCache):
+            if self.depth == 0:
+                self.collecting = gc.isenabled()
+                gc.disable()
+            self.depth += 1
+
+    def on_end(self, event: Any) -> None:
+        """End with the function that began; also called where compilation fails."""
+        if self.depth:
+            self.depth -= 1
+            if self.depth == 0 and self.collecting:
+                gc.enable()
+
+
+event.register("numba:compile", _Uncollected())
 
 
 class _StampedCache(FunctionCache):
