@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelweave._numba import jit_finite
+from kernelweave._numba.vector import LANES, largest
 
 Array = np.ndarray
 FLATTEST = 1e-12
@@ -123,7 +124,9 @@ def _update_and_first(
                 x = g[r] - delta * (a[r] - b[r])
                 g[r] = x
                 work[r] = x + mask[r]
-            top = _top(work[: len(g)])
+            for r in range(len(g), LANES * (-(-len(g) // LANES))):
+                work[r] = -np.inf
+            top = largest(work, -(-len(g) // LANES))
             if top > up:
                 up, copy, start = top, c, s
     best, row = -np.inf, start
@@ -148,7 +151,9 @@ def _second(
             for r in range(len(g)):
                 gap = max(np.float32(up - g[r]) - mask[r], zero)
                 score[r] = gap * gap / max(first + d[r] - two * np.float32(a[r]), flattest)
-            top = _top32(score[: len(g)])
+            for r in range(len(g), LANES * (-(-len(g) // LANES))):
+                score[r] = -np.inf
+            top = largest(score, -(-len(g) // LANES))
             if top > best:
                 best, copy, start = top, c, s
     best, row = np.float32(-1.0), start
@@ -179,7 +184,7 @@ def _best_single(
 ) -> tuple[int, int, float]:
     """Return the variable whose own optimal step decreases the objective most, and the largest gain in size."""
     copies, n = gain.shape
-    best, copy, row, largest = -1.0, 0, 0, 0.0
+    best, copy, row, steepest = -1.0, 0, 0, 0.0
     for c in range(copies):
         for r in range(n):
             g = gain[c, r]
@@ -190,36 +195,6 @@ def _best_single(
             decrease = move * (size - 0.5 * curve * move)
             if decrease > best:
                 best, copy, row = decrease, c, r
-            if room > 0.0 and size > largest:
-                largest = size
-    return copy, row, largest
-
-
-@jit_finite
-def _top(x: Array) -> float:
-    """Return the maximum, eight lanes at a time."""
-    n = len(x)
-    a = b = c = d = e = f = g = h = -np.inf
-    for k in range(n // 8):
-        i = 8 * k
-        a, b, c, d = max(a, x[i]), max(b, x[i + 1]), max(c, x[i + 2]), max(d, x[i + 3])
-        e, f, g, h = max(e, x[i + 4]), max(f, x[i + 5]), max(g, x[i + 6]), max(h, x[i + 7])
-    top = max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
-    for i in range(8 * (n // 8), n):
-        top = max(top, x[i])
-    return top
-
-
-@jit_finite
-def _top32(x: Array) -> np.float32:
-    """The same in single precision."""
-    n = len(x)
-    a = b = c = d = e = f = g = h = np.float32(-np.inf)
-    for k in range(n // 8):
-        i = 8 * k
-        a, b, c, d = max(a, x[i]), max(b, x[i + 1]), max(c, x[i + 2]), max(d, x[i + 3])
-        e, f, g, h = max(e, x[i + 4]), max(f, x[i + 5]), max(g, x[i + 6]), max(h, x[i + 7])
-    top = max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
-    for i in range(8 * (n // 8), n):
-        top = max(top, x[i])
-    return top
+            if room > 0.0 and size > steepest:
+                steepest = size
+    return copy, row, steepest
