@@ -160,7 +160,24 @@ def terminations() -> Table:
     return Table(("rule", "the fit ends when"), rows)
 
 
-# ---------------------------------------------------------------------------------------------------------- stores
+# ----------------------------------------------------------------------------------------------- plans and stores
+
+
+@table
+def plans() -> Table:
+    """Return the ways to hold kernels, in the order in which they are tried, with what asks for them."""
+    from kernelweave.operators.planner.choose import CANDIDATES
+
+    asked = {"parts": "many kernels", "design": "many kernels", "scores": "mixtures", "columns": "mixtures"}
+    found: dict[str, dict[str, str]] = {}
+    for candidate in CANDIDATES:
+        found.setdefault(candidate.kind, {})[asked.get(candidate.needs[0], "one kernel")] = summary(type(candidate))
+    rows = {}
+    for kind, texts in found.items():
+        several = [f"{use}: {text[0].lower()}{text[1:]}" for use, text in texts.items()]
+        what = "; ".join(several) if len(texts) > 1 else next(iter(texts.values()))
+        rows[kind] = (code(kind), what, ", ".join(texts))
+    return Table(("`kind`", "what is in memory", "for"), rows)
 
 
 @table

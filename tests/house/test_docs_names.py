@@ -16,6 +16,7 @@ from kernelweave.kernels.registry import KERNELS, SPOKEN
 from kernelweave.losses import LOSSES
 from kernelweave.operators.base import DESCENT_STORES
 from kernelweave.operators.kmers.stores import STORES
+from kernelweave.operators.planner.choose import CANDIDATES
 from kernelweave.solvers.boost.rules import TERMINATIONS
 from kernelweave.solvers.mkl import MKL_SOLVERS
 from kernelweave.solvers.svm import SVM_SOLVERS
@@ -41,6 +42,7 @@ REGISTRIES = {
     "terminations": TERMINATIONS,
     "chunking_stores": STORES,
     "descent_stores": DESCENT_STORES,
+    "plans": [candidate.kind for candidate in CANDIDATES],
     "row_kinds": KINDS,
     "formats": FORMATS,
 }
