@@ -76,7 +76,7 @@ class TableKind(RowKind):
         return X.tocsr()[rows] if is_sparse(X) else X[rows]
 
     def reading(self, content: int) -> dict[str, Any]:
-        """Return the number of columns, which formats of sparse tables do not tell."""
+        """Return the number of columns, which formats of sparse tables do not store."""
         return {"n_features": content}
 
     def save(self, X: Any) -> dict[str, Any]:

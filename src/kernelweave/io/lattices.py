@@ -1,4 +1,4 @@
-"""One door for lattice files: OpenFst and AT&T text, PLF, Kaldi text, HTK SLF."""
+"""Reading and writing lattices in any format: OpenFst and AT&T text, PLF, Kaldi text, HTK SLF."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def register_lattices(
 
 
 def lattice_formats() -> dict[str, Format]:
-    """Return the formats that tell lattices arc by arc, by name."""
+    """Return the formats that list lattices arc by arc, by name."""
     return {name: known for name, known in FORMATS.items() if known.machines is not None}
 
 
@@ -130,7 +130,7 @@ def read_lattice_rows(
 
 
 def write_lattices(path: PathLike, X: Lattices, y: Any = None, format: str | None = None, ids: Any = None) -> None:
-    """Write lattices in a format named, or told by the suffix of the file: OpenFst text or PLF; .gz compresses.
+    """Write lattices in the format named, or that of the suffix of the file: OpenFst text or PLF; .gz compresses.
 
     Examples
     --------

@@ -17,8 +17,8 @@ from kernelweave.io.dataset import Dataset
 Sniff = Callable[[bytes], bool]
 
 BY_MAGIC, BY_MARK, BY_LINES = 0, 1, 2
-"""Breadth of formats that are told by their first bytes, by a mark at the beginning of the text, by the form of all
-lines; formats that accept more than others have a higher one."""
+"""Breadth of formats recognised by their first bytes, by a mark at the beginning of the text, by the form of all lines;
+formats that accept more than others have a higher one."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Format:
     sniff : whether the first bytes of a file are those of this format
     read : from a path and options to a `Dataset`
     write : from a path, rows, labels (and ids) to a file; None where the format is read only
-    breadth : formats with a lower one are looked for first
+    breadth : formats with a lower one are tried first
     sniff_named : a weaker `sniff`, for files whose suffix speaks for the format; None where there is none
     parts : from a path and the key of labels to an iterator of parts of letters, where files are read in blocks
     machines : reader of lattices as they stand in the file; see `kernelweave.io.lattices`
@@ -61,11 +61,11 @@ class Format:
 
 
 FORMATS: dict[str, Format] = {}
-"""Formats by name, in the order in which their content is looked for."""
+"""Formats by name, in the order in which they are tried on the content of a file."""
 
 
 def register(format: Format) -> Format:
-    """Enter a format; among formats of one breadth the first to enter is looked for first."""
+    """Enter a format; among formats of one breadth the first to enter is tried first."""
     if format.name in FORMATS:
         raise ValueError(f"There already is a format {format.name!r}.")
     entered = sorted([*FORMATS.values(), format], key=lambda known: known.breadth)

@@ -68,7 +68,7 @@ def read(path: PathLike, format: str | None = None, **options: Any) -> Dataset:
 
 
 def write(path: PathLike, X: Any, y: Any = None, format: str | None = None, **options: Any) -> None:
-    """Write rows (and labels) in a format named, or told by the suffix of the file; .gz compresses text formats.
+    """Write rows (and labels) in the format named, or that of the suffix of the file; .gz compresses text formats.
 
     Examples
     --------

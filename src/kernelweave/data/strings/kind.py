@@ -114,7 +114,7 @@ class SequencesKind(StringKind):
 
 
 def saved_ids(state: Mapping[str, Any], offsets: str) -> Array | None:
-    """Return the ids among plain data, one for each row that the offsets of this name tell."""
+    """Return the ids among plain data, one for each row of the offsets of this name."""
     named = {"id_bytes": state["ids"], "id_offsets": state["id_offsets"]} if "ids" in state else {}
     return unpacked_ids(named, state[offsets].size - 1)
 

@@ -9,13 +9,13 @@ import numpy as np
 
 Array = np.ndarray
 Row = str | bytes | Sequence[str]
-KINDS = ("characters", "words", "bytes")
+ALPHABET_KINDS = ("characters", "words", "bytes")
 
 
 def check_letters(name: str, letters: tuple[str, ...], partners: tuple[str, ...] | None, fold: bool, kind: str) -> None:
     """Raise unless letters, their partners and the kind make an alphabet."""
-    if kind not in KINDS:
-        raise ValueError(f"kind={kind!r} is unknown; use one of {', '.join(KINDS)}.")
+    if kind not in ALPHABET_KINDS:
+        raise ValueError(f"kind={kind!r} is unknown; use one of {', '.join(ALPHABET_KINDS)}.")
     if not letters:
         raise ValueError(f"Alphabet {name!r} has no letters.")
     compared = [letter.upper() for letter in letters] if fold else letters
