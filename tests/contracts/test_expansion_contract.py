@@ -186,3 +186,83 @@ def test_a_state_that_does_not_fit_is_refused(change, sentence):
     copy.restore(state)
     with pytest.raises(ValueError, match=sentence):
         copy.scores(DNA[N:], Serial())
+
+
+SPELLED = {
+    "spectrum": kw.Spectrum(3),
+    "cumulative": kw.Spectrum(3, cumulative=True, weights=[1.0, 0.0, 0.5]),
+    "both strands": kw.Spectrum(3, reverse_complement=True),
+    "mismatch": kw.Mismatch(3, 1),
+    "mismatch on both strands": kw.Mismatch(3, 1, reverse_complement=True),
+    "gapped": kw.GappedKmer(4, 2),
+    "gapped on both strands": kw.GappedKmer(5, 3, reverse_complement=True),
+    "weighted degree": kw.WeightedDegree(4),
+    "shifted": 0.5 * kw.WeightedDegree(3, shift=2),
+    "normalised": kw.Spectrum(2).normalized(),
+    "normalised places": kw.WeightedDegree(3).normalized(),
+    "normalised sum": (kw.WeightedDegree(3) + 2.0 * kw.Spectrum(2)).normalized(),
+    "centred": centred(kw.WeightedDegree(3), DNA),
+    "centred spectrum": centred(kw.Spectrum(2), DNA),
+}
+
+
+def by_row(values, X):
+    return np.stack([values[a:b].sum(axis=0) for a, b in zip(X.offsets[:-1], X.offsets[1:])])
+
+
+@pytest.mark.parametrize("name", SPELLED)
+def test_letters_add_up_to_scores(name):
+    kernels = [SPELLED[name], kw.Spectrum(1)]
+    expansion = RowExpansion.weighted(kernels, DNA[:N], np.array([[1.0, 0.0], [0.5, 2.0]]), rng.normal(size=(2, N)))
+    found = expansion.letters(DNA[N:])
+    assert found.shape == (len(DNA[N:].codes), 2)
+    np.testing.assert_allclose(by_row(found, DNA[N:]), expansion.scores(DNA[N:], Serial()), rtol=1e-9, atol=1e-9)
+
+
+def test_letters_of_rows_of_different_lengths_and_of_words():
+    for kernel, X in ((kw.NGram(2, cumulative=True), TEXT), (kw.NGram(1).normalized(), TEXT)):
+        expansion = RowExpansion.weighted([kernel], X[:N], np.ones((1, 1)), rng.normal(size=(1, N)))
+        np.testing.assert_allclose(by_row(expansion.letters(X[N:]), X[N:]), expansion.scores(X[N:], Serial()))
+    rows = kw.Sequences.from_strings(["ACGTACGT", "AC", "ACGA", "A", "GTACC"], "dna")
+    expansion = RowExpansion.weighted([kw.Spectrum(2)], rows, np.ones((1, 1)), rng.normal(size=(1, 5)))
+    np.testing.assert_allclose(by_row(expansion.letters(rows), rows), expansion.scores(rows, Serial()), atol=1e-12)
+
+
+def test_the_letters_of_a_kmer_get_what_it_adds():
+    kept = kw.Sequences.from_strings(["CAGC"], "dna")
+    new = kw.Sequences.from_strings(["TAGT"], "dna")
+    for kernel, expected in (
+        (kw.WeightedDegree(2, only=2), [0.0, 0.5, 0.5, 0.0]),
+        (kw.Spectrum(2), [0.0, 0.5, 0.5, 0.0]),
+        (kw.GappedKmer(4, 2), [0.0, 0.5, 0.5, 0.0]),
+        (kw.WeightedDegree(1), [0.0, 1.0, 1.0, 0.0]),
+    ):
+        expansion = RowExpansion.weighted([kernel], kept, np.ones((1, 1)), np.ones((1, 1)))
+        values = expansion.letters(new)[:, 0]
+        np.testing.assert_allclose(values / values.max(), np.array(expected) / max(expected), atol=1e-12)
+
+
+def test_letters_of_weights_of_features():
+    model = kw.MKLClassifier([kw.Spectrum(2), kw.Spectrum(3)], loss="logistic", norm=2.0, solver="svrg")
+    expansion = model.fit(DNA[:N], np.arange(N) % 2).expansion_
+    np.testing.assert_allclose(by_row(expansion.letters(DNA[N:]), DNA[N:]), expansion.scores(DNA[N:], Serial()))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "X", "sentence"),
+    [
+        (kw.GappyNGram(2, 0.5), TEXT, "cannot be divided among letters"),
+        (kw.Spectrum(2, binary=True), DNA, "cannot be divided among letters"),
+        (kw.Spectrum(2) * kw.Spectrum(1), DNA, "cannot be divided among letters"),
+        (kw.RBF(width=1.0), TABLE, "cannot be divided among letters"),
+        (
+            kw.Spectrum(2).on("dna") + kw.Spectrum(2).on("other"),
+            kw.Views({"dna": DNA, "other": DNA}),
+            "different views",
+        ),
+    ],
+)
+def test_what_has_no_letters_says_so(kernel, X, sentence):
+    expansion = RowExpansion.weighted([kernel], X[:N], np.ones((1, 1)), np.ones((1, N)))
+    with pytest.raises(ValueError, match=sentence):
+        expansion.letters(X[N:])

@@ -172,6 +172,14 @@ class Positional(Protocol, metaclass=_Ability):
 
 
 @runtime_checkable
+class Windowed(Protocol, metaclass=_Ability):
+    """Ability: features count k-mers, so that those of a row are the sums of those of its windows."""
+
+    def window_lengths(self) -> tuple[int, ...]:
+        """Return the lengths of the windows; none where features ask whether a k-mer is there, not how often."""
+
+
+@runtime_checkable
 class Reweighted(Protocol, metaclass=_Ability):
     """Ability of a `Positional` kernel: it can compare rows under other weights of the lengths."""
 

@@ -60,6 +60,10 @@ class NearKmers(Kernel, Features):
     def arguments(self, size: int) -> tuple[Any, ...]:
         """Return the jitted function that fills in features, and what it needs to know of the kernel."""
 
+    def window_lengths(self) -> tuple[int, ...]:
+        """Return the length of the l-mers."""
+        return (self.window()[0],)
+
     def prepare(self, X: Any) -> Any:
         """Return the packed l-mers of each row, also of the other strand if it counts; or few features."""
         self.check()

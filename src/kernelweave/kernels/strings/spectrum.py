@@ -87,6 +87,16 @@ class Spectrum(Grams):
             )
         return weights
 
+    def window_lengths(self) -> tuple[int, ...]:
+        """Return the lengths of the k-mers; none for a binary kernel.
+
+        Examples
+        --------
+        >>> Spectrum(3).window_lengths(), Spectrum(2, cumulative=True).window_lengths()
+        ((3,), (1, 2))
+        """
+        return () if self.binary else tuple((np.flatnonzero(self.length_weights()) + 1).tolist())
+
     def prepare(self, X: Any) -> Counts:
         """Return the k-mers of each row with the values of their features."""
         weights = self.length_weights()

@@ -167,6 +167,16 @@ class Expansion(ABC):
                 out[number] += values
         return out
 
+    def letters(self, X: Any) -> Array:
+        """Return what every letter of new rows adds, (letters of all rows behind one another, outputs).
+
+        The letters of a row add up to its scores.  What a k-mer adds is divided evenly among its letters; a model with
+        a kernel that compares no k-mers raises a ValueError.
+        """
+        from kernelweave.operators.expansion.letters import letter_sums
+
+        return letter_sums(self, X)
+
     @property
     def nbytes(self) -> int:
         """Bytes of what the members hold."""
