@@ -11,10 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelweave.operators.base import Rounded
-from kernelweave.solvers.problems import Array, Problem, dot
+from kernelweave.solvers.problems import SMALLEST_SCALE, Array, Problem, dot
 
-SMALLEST_SCALE = 1e-12
-"""Floor of the denominator of a relative gap."""
 FLAT = 1e-12
 """Slope, relative to the total cost, below which the objective counts as flat in the intercept."""
 HALVINGS = 200
@@ -23,11 +21,14 @@ MULTIPLES, MULTIPLE_HALVINGS = (0.5, 2.0), 30
 """Where the best multiple of a classifier is looked for, and how closely."""
 
 
-def relative_gap(primal: float, dual: float) -> float:
-    """Return ``(primal - dual) / max(|primal|, 1e-12)``; infinite while either is unknown."""
+def relative_gap(primal: float, dual: float, smallest_scale: float = SMALLEST_SCALE) -> float:
+    """Return ``(primal - dual) / max(|primal|, smallest_scale)``; infinite while either is unknown.
+
+    A problem whose optimum may be the rounding of zero says below which scale that is so.
+    """
     if not (np.isfinite(primal) and np.isfinite(dual)):
         return np.inf
-    return (primal - dual) / max(abs(primal), SMALLEST_SCALE)
+    return (primal - dual) / max(abs(primal), smallest_scale)
 
 
 @dataclass(frozen=True)
@@ -54,29 +55,57 @@ class DualPoint:
 
 
 class Ledger:
-    """Keeps the best primal and the best dual point that were offered."""
+    """Keeps the best primal and the best dual point that were offered.
 
-    def __init__(self) -> None:
-        self.primal: PrimalPoint | None = None
-        self.dual: DualPoint | None = None
+    Parameters
+    ----------
+    smallest_scale : floor of the denominator of the gap
+    """
 
-    def offer(self, primal: PrimalPoint | None = None, dual: DualPoint | None = None) -> None:
-        """Take candidates; the better of old and new is kept on each side."""
+    primal: PrimalPoint | None
+    proven: DualPoint | None
+    provisional: DualPoint | None
+
+    def __init__(self, smallest_scale: float = SMALLEST_SCALE) -> None:
+        self.smallest_scale = smallest_scale
+        self.clear()
+
+    def offer(
+        self, primal: PrimalPoint | None = None, dual: DualPoint | None = None, provisional: DualPoint | None = None
+    ) -> None:
+        """Take candidates; the better of old and new is kept on each side.
+
+        A `provisional` dual point bounds a part of the problem (some of its columns): it counts until `expire`.
+        """
         if primal is not None and (self.primal is None or primal.value < self.primal.value):
             self.primal = primal
-        if dual is not None and (self.dual is None or dual.value > self.dual.value):
-            self.dual = dual
+        self.proven = _better(self.proven, dual)
+        self.provisional = _better(self.provisional, provisional)
+
+    def expire(self) -> None:
+        """Forget the provisional dual point: the next one is about another part of the problem."""
+        self.provisional = None
 
     def clear(self) -> None:
-        """Forget both points: better numbers are coming."""
-        self.primal = self.dual = None
+        """Forget all points: better numbers are coming."""
+        self.primal = self.proven = self.provisional = None
+
+    @property
+    def dual(self) -> DualPoint | None:
+        """The best dual point that counts."""
+        return _better(self.proven, self.provisional)
 
     @property
     def gap(self) -> float:
         """Relative gap between the two points kept."""
         if self.primal is None or self.dual is None:
             return np.inf
-        return relative_gap(self.primal.value, self.dual.value)
+        return relative_gap(self.primal.value, self.dual.value, self.smallest_scale)
+
+
+def _better(old: DualPoint | None, new: DualPoint | None) -> DualPoint | None:
+    """Return the point of the larger value, the old one where they are equal."""
+    return old if new is None or (old is not None and old.value >= new.value) else new
 
 
 def certify(

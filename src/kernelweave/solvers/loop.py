@@ -76,7 +76,7 @@ def run(solver: Solver, problem: Any, stop: Stop, monitor: Monitor | None = None
     An interrupted run returns the best point so far.
     """
     began = time.perf_counter()
-    ledger, trace, iteration, interrupted = Ledger(), Trace(), 0, False
+    ledger, trace, iteration, interrupted = Ledger(problem.smallest_scale), Trace(), 0, False
     seen, idle = (float("inf"), float("-inf")), 0
     try:
         solver.init(problem, start, stop)

@@ -18,6 +18,8 @@ from kernelweave.losses import Loss
 from kernelweave.operators.base import Operator
 
 Array = np.ndarray
+SMALLEST_SCALE = 1e-12
+"""Floor of the denominator of a relative gap."""
 
 
 def dot(a: Array, b: Array) -> float:
@@ -45,6 +47,7 @@ class Problem:
     cost: Array
     intercept: str = "free"
     total: float = 0.0
+    smallest_scale = SMALLEST_SCALE
 
     @property
     def free(self) -> bool:

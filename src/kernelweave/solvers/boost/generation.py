@@ -23,7 +23,7 @@ from kernelweave.solvers.boost.pricing import SLACK_SHARE, Columns, Priced, Pric
 from kernelweave.solvers.boost.problem import Array, BoostProblem
 from kernelweave.solvers.boost.rules import Rules, Validation
 from kernelweave.solvers.boost.stages import BoostResult, Stages
-from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint
+from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint, relative_gap
 from kernelweave.solvers.choose import choose_master
 from kernelweave.solvers.loop import Monitor, Stop, run
 from kernelweave.solvers.result import Result
@@ -106,7 +106,7 @@ class Generation:
         self.found: Restricted | None = None
         self.priced: Priced | None = None
         self.scan: tuple[Restricted, Priced] | None = None
-        self.proof: tuple[float, Array] | None = None
+        self.ledger = Ledger(problem.smallest_scale)
         self.reason: str | None = None
 
     @property
@@ -138,20 +138,15 @@ class Generation:
                 self.reason = "memory"
 
     def certify(self, ledger: Ledger) -> dict[str, float]:
-        """Offer the model; and a bound, where all kernels were scanned."""
-        found, priced = self.found, self.priced
+        """Offer the model; and a bound, where all kernels were scanned: of all columns, or of those in this draw."""
+        found, priced, self.ledger = self.found, self.priced, ledger
         assert found is not None
+        ledger.expire()
         ledger.offer(primal=PrimalPoint(found.coef, found.intercept, found.objective))
-        # What was proven for all columns stays; what was proven for the rows of another draw does not hold for these.
-        ledger.dual = None if self.proof is None else DualPoint(self.proof[1], self.proof[0])
         if priced is not None and priced.settled and not self.ended:
-            value = self.pricing.bound(found, priced)
-            if priced.complete:
-                self._prove(value, found.u)
-            ledger.offer(dual=DualPoint(found.u, value))
-            if self.problem.gap(found.objective, value) <= self.rules.tol:
-                self.reason = "TR2"  # also where both objectives are the rounding of zero
-            elif len(priced.rows) == 0 and ledger.gap > self.rules.tol:
+            point = DualPoint(found.u, self.pricing.bound(found, priced))
+            ledger.offer(dual=point) if priced.complete else ledger.offer(provisional=point)
+            if len(priced.rows) == 0 and ledger.gap > self.rules.tol:
                 self.tightened += 1
                 self.reason = "stalled" if self.tightened > TIGHTENINGS else None
         return self._line(found)
@@ -172,29 +167,26 @@ class Generation:
         reason = self.reason or ("TR2" if done.converged else "interrupted" if done.interrupted else "TR4")
         return BoostResult(
             self.kernels, self.rows, coef, stage.intercept, stage.level, u, stage.objective, bound,
-            self.problem.gap(stage.objective, bound), scanned, done.trace, self.stages, kept, reason,
+            relative_gap(stage.objective, bound, self.problem.smallest_scale), scanned, done.trace, self.stages, kept,
+            reason,
             reason == "TR2" or reason in self.rules.termination,
         )  # fmt: skip
 
     def _bound(self, objective: float) -> tuple[float, Array, str | int]:
         """Return a bound, the prices that prove it, and the columns it holds for: all, or those of the last scan."""
-        found = self.found
+        found, proven = self.found, self.ledger.proven
         assert found is not None
         fresh = self.scan is not None and self.scan[0] is found and self.scan[1].complete
-        enough = self.proof is not None and self.problem.gap(objective, self.proof[0]) <= self.rules.tol
+        known = -np.inf if proven is None else proven.value
+        enough = relative_gap(objective, known, self.problem.smallest_scale) <= self.rules.tol
         if not (fresh or enough) and float(np.count_nonzero(found.u)) * self.pool.n * self.pool.m <= CHEAP:
-            self._prove(self.pricing.bound(found, self.pricing.prove(found)), found.u)
-        if self.proof is not None:
-            return *self.proof, "all"
+            self.ledger.offer(dual=DualPoint(found.u, self.pricing.bound(found, self.pricing.prove(found))))
+        if self.ledger.proven is not None:
+            return self.ledger.proven.value, self.ledger.proven.alpha, "all"
         if self.scan is None:
             return -np.inf, found.u, 0
         seen, priced = self.scan
         return self.pricing.bound(seen, priced), seen.u, priced.scanned + len(self.rows)
-
-    def _prove(self, value: float, u: Array) -> None:
-        """Keep the best bound that holds for all columns."""
-        if self.proof is None or value > self.proof[0]:
-            self.proof = value, u
 
     def _room(self) -> int:
         return self.pool.room // COPIES - len(self.rows)

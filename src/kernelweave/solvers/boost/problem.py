@@ -45,7 +45,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelweave.losses import BoxQP
-from kernelweave.solvers.problems import dot
+from kernelweave.solvers.problems import SMALLEST_SCALE, dot
 
 Array = np.ndarray
 KINDS = ("hinge", "epsilon_insensitive", "one_class", "nu_classification", "nu_regression")
@@ -53,8 +53,8 @@ PENALTIES = ("l1", "l2")
 INTERCEPTS = ("free", "regularized", "none")
 REGRESSIONS = ("epsilon_insensitive", "nu_regression")
 HOMOGENEOUS = ("one_class", "nu_classification")
-SMALLEST_SCALE, SMALLEST_MARGIN = 1e-12, 1e-9
-"""Floors of the denominator of a relative gap: a share of all costs, and, where the norm is bounded, of the budget."""
+SMALLEST_MARGIN = 1e-9
+"""Share of the budget below which, where the norm is bounded, an objective is the rounding of zero."""
 ROUNDING = 1e-9
 """How far a share nu may lie above its limit and count as rounding."""
 
@@ -248,10 +248,10 @@ class BoostProblem:
         """Return by how much each column's score passes the threshold; those at values <= 0 may stay outside."""
         return (scores if self.positive else np.abs(scores)) - threshold
 
-    def gap(self, primal: float, dual: float) -> float:
-        """Return the relative gap; its scale does not fall below what rounding leaves of a zero."""
-        floor = SMALLEST_MARGIN * self.budget if self.bounded_norm else SMALLEST_SCALE * float(self.cost.sum())
-        return (primal - dual) / max(abs(primal), floor)
+    @property
+    def smallest_scale(self) -> float:
+        """Floor of the denominator of a relative gap: what rounding leaves of an objective of zero."""
+        return SMALLEST_MARGIN * self.budget if self.bounded_norm else SMALLEST_SCALE * float(self.cost.sum())
 
     def repair(self, u: Array) -> Array:
         """Return feasible prices close to u: within bounds, balanced under a free intercept, of the right total."""

@@ -19,7 +19,7 @@ from kernelweave.losses import Loss
 from kernelweave.operators.base import Operator, OperatorSet
 from kernelweave.penalties import LpBall
 from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint
-from kernelweave.solvers.problems import Array, Problem
+from kernelweave.solvers.problems import SMALLEST_SCALE, Array, Problem
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class MKLProblem:
     ball: LpBall
     intercept: str = "free"
     total: float = 0.0
+    smallest_scale = SMALLEST_SCALE
 
     def outputs(self, operator: Operator) -> list[Problem]:
         """Return the single-kernel problem of each output on an operator."""

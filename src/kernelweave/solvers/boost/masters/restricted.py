@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kernelweave.solvers.boost.problem import Array, BoostProblem
+from kernelweave.solvers.certificate import relative_gap
 
 
 @dataclass(frozen=True)
@@ -55,5 +56,5 @@ def restricted(problem: BoostProblem, features: Array, coef: Array, b: float, u:
     if problem.kind == "one_class":
         b, outputs = -level, outputs - level
     objective = problem.objective(coef, outputs, b)
-    dual = problem.bound(u, problem.measure(features.T @ u))
-    return Restricted(coef, b, level, u, outputs, objective, problem.gap(objective, dual), problem.threshold(objective))
+    gap = relative_gap(objective, problem.bound(u, problem.measure(features.T @ u)), problem.smallest_scale)
+    return Restricted(coef, b, level, u, outputs, objective, gap, problem.threshold(objective))
