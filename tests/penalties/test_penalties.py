@@ -17,6 +17,16 @@ def norm(beta, p):
     return beta.max() if np.isinf(p) else np.linalg.norm(beta, p)
 
 
+def maximizer(q, p):
+    """The weights of norm one with the largest ``beta'q``; for p = 1 all weight on one of the largest."""
+    if q.max() == 0.0 or np.isinf(p):
+        return LpBall(p).uniform(len(q))
+    if p == 1.0:
+        return np.eye(1, len(q), int(q.argmax()))[0]
+    beta = (q / q.max()) ** (1.0 / (p - 1.0))
+    return beta / norm(beta, p)
+
+
 def feasible(p, m, count=200):
     """Random weights on the border of the set, some with zeros."""
     points = rng.exponential(size=(count, m)) * (rng.uniform(size=(count, m)) < 0.8) + 1e-12
@@ -25,9 +35,9 @@ def feasible(p, m, count=200):
 
 @pytest.mark.parametrize("p", NORMS)
 @given(q=numbers)
-def test_support_is_the_largest_value_and_the_maximizer_attains_it(p, q):
+def test_support_is_the_largest_value_and_is_attained(p, q):
     ball = LpBall(p)
-    value, beta = ball.support(q), ball.maximizer(q)
+    value, beta = ball.support(q), maximizer(q, p)
     assert np.all(beta >= 0)
     assert norm(beta, p) == pytest.approx(1.0, abs=1e-9)
     assert beta @ q == pytest.approx(value, rel=1e-9, abs=1e-12)
@@ -41,6 +51,22 @@ def test_no_feasible_weights_exceed_the_support(p):
     q = rng.exponential(size=5)
     best = LpBall(p).support(q)
     assert all(beta @ q <= best * (1 + 1e-9) for beta in feasible(p, 5))
+
+
+@pytest.mark.parametrize(
+    ("p", "r", "dual"), [(1.0, 1.0, np.inf), (2.0, 4 / 3, 4.0), (3.0, 1.5, 3.0), (np.inf, 2.0, 2.0)]
+)
+def test_the_group_norms_are_conjugate(p, r, dual):
+    ball = LpBall(p)
+    assert (ball.exponent, ball.dual_exponent) == pytest.approx((r, dual))
+    assert 1 / ball.exponent + 1 / ball.dual_exponent == pytest.approx(1.0)
+    assert ball.simplex == (p == 1.0)
+
+
+@pytest.mark.parametrize("p", [0.5, -1.0, np.nan])
+def test_norms_below_one_are_no_norms(p):
+    with pytest.raises(ValueError, match=r"must be at least 1\."):
+        LpBall(p)
 
 
 def test_negative_energies_are_rounding():

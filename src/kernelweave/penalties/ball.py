@@ -1,4 +1,8 @@
-"""The set of kernel weights ``beta >= 0, |beta|_p <= 1``, p = 1 (sparse) ... infinity (plain sum)."""
+"""The set of kernel weights ``beta >= 0, |beta|_p <= 1``, p = 1 (sparse) ... infinity (plain sum).
+
+Minimised over beta, the regulariser ``1/2 sum_k |w_k|^2 / beta_k`` is ``1/2 (sum_k |w_k|^r)^(2/r)``, r = 2p / (p + 1),
+a group norm of w.  In the dual stands ``1/2 |q|_{p*}``, q_k = alpha'K_k alpha: a group norm of exponent 2p / (p - 1).
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,10 @@ CLOSE = 1e-15
 class LpBall:
     """Kernel weights of p-norm at most one.
 
+    Parameters
+    ----------
+    p : at least 1; infinity for weights that are all 1
+
     Examples
     --------
     >>> import numpy as np
@@ -27,15 +35,36 @@ class LpBall:
 
     p: float = 1.0
 
+    def __post_init__(self) -> None:
+        if not self.p >= 1.0:
+            raise ValueError(f"p={self.p!r} must be at least 1.")
+
+    @property
+    def simplex(self) -> bool:
+        """Whether weights add up to one, so that most of them are zero at the optimum."""
+        return self.p == 1.0
+
+    @property
+    def exponent(self) -> float:
+        """r, of the group norm of w."""
+        return 2.0 if np.isinf(self.p) else 2.0 * self.p / (self.p + 1.0)
+
+    @property
+    def dual_exponent(self) -> float:
+        """``r / (r - 1)``, of the group norm in the dual; infinite for p = 1."""
+        if self.simplex:
+            return np.inf
+        return 2.0 if np.isinf(self.p) else 2.0 * self.p / (self.p - 1.0)
+
     def support(self, q: Array) -> float:
         """Return ``max beta'q`` over the set: the dual norm ``|q|_{p/(p-1)}`` of the positive part."""
         q = np.maximum(q, 0.0)
         top = float(q.max(initial=0.0))
-        if self.p == 1.0 or top == 0.0:
+        if self.simplex or top == 0.0:
             return top
         if np.isinf(self.p):
             return float(q.sum())
-        dual = self.p / (self.p - 1.0)
+        dual = 0.5 * self.dual_exponent
         return top * float(((q / top) ** dual).sum()) ** (1.0 / dual)
 
     def minimizer(self, norms: Array) -> Array:
@@ -45,16 +74,6 @@ class LpBall:
             return self.uniform(len(norms))
         powers = (norms / top) ** (2.0 / (self.p + 1.0))
         return self.scaled(powers)
-
-    def maximizer(self, q: Array) -> Array:
-        """Return the weights that attain `support` (for p = 1 all weight on one of the largest)."""
-        q = np.maximum(q, 0.0)
-        top = q.max(initial=0.0)
-        if top == 0.0 or np.isinf(self.p):
-            return self.uniform(len(q))
-        if self.p == 1.0:
-            return np.eye(1, len(q), int(q.argmax()))[0]
-        return self.scaled((q / top) ** (1.0 / (self.p - 1.0)))
 
     def proximal(self, norms: Array, strength: float) -> Array:
         """Return the block norms a that minimise ``1/2 |a - norms|^2 + strength/2 (sum_k a_k^r)^(2/r)``, r = 2p/(p+1).
@@ -67,7 +86,7 @@ class LpBall:
         >>> LpBall(np.inf).proximal(np.array([2.0, 4.0]), 1.0)
         array([1., 2.])
         """
-        r = 2.0 if np.isinf(self.p) else 2.0 * self.p / (self.p + 1.0)
+        r = self.exponent
         if r == 2.0 or not norms.any():
             return norms / (1.0 + strength)
         low, high = 0.0, float((norms**r).sum() ** (1.0 / r))

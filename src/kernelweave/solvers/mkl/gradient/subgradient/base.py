@@ -46,10 +46,10 @@ class Subgradient(Walk):
     def init(self, problem: MKLProblem, start: PrimalPoint | None, stop: Stop) -> None:
         """Start from a former normal vector, or from zero."""
         super().init(problem, start, stop)
-        p, name, m = problem.ball.p, type(self).__name__, self.design.m
-        if p == 1.0:
+        name, m = type(self).__name__, self.design.m
+        if problem.ball.simplex:
             raise ValueError(f"{name} needs a strongly convex norm: norm=1 is not; use norm=1.05 or another solver.")
-        self.q, self.scale = 2.0 if np.isinf(p) else 2.0 * p / (p - 1.0), float(self.cost.sum())
+        self.q, self.scale = problem.ball.dual_exponent, float(self.cost.sum())
         self.rng, self.slope = np.random.default_rng(self.random_state), problem.loss.compiled_slope()
         self.weight = self.cost * (len(self.cost) / max(self.scale, np.finfo(float).tiny))
         self.theta, self.norms, self.lengths = np.zeros(self.design.width), np.zeros((3, m)), np.full(len(self.y), -1.0)
