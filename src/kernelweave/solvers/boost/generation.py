@@ -1,5 +1,7 @@
 """CG-Boost: column generation over the columns of several kernels (Bi, Zhang and Bennett, 2004, algorithm 5.1).
 
+    min over a, b   R(a) + sum_i c_i loss(f_i, y_i),     f = sum_j a_j K_ij + b     (all kinds: `problem.py`)
+
     given     a problem (`problem.py`), a pool of columns, an order of the kernels, rules (`rules.py`)
     repeat    solve the problem restricted to the columns in use      (`choose_master`)
               price the columns outside                               (`pricing.py`)

@@ -1,5 +1,8 @@
 """What the solvers of box-constrained duals share: variables, outputs, start, gains, working-set solves.
 
+    min over v   1/2 a'(K + shift) a + 1/2 sum ridge v^2 - sum p v,     low <= v <= high,     a = v.sum(axis=0),
+                 sum v = total for a free intercept
+
 Letters: v (copies, n) dual variables, alpha = v.sum(axis=0), F = K alpha, gain = p - F - shift sum(alpha) - ridge v.
 """
 

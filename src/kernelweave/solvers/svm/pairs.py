@@ -1,6 +1,6 @@
 """Sequential minimal optimisation on a dense matrix.
 
-Minimises ``1/2 a'(K + shift) a + 1/2 sum ridge a^2 - sum p v``, ``a = v.sum(axis=0)``, over ``low <= v <= high``,
+Minimises ``1/2 a'(K + shift) a + 1/2 sum ridge v^2 - sum p v``, ``a = v.sum(axis=0)``, over ``low <= v <= high``,
 changing two variables at a time so that ``sum v`` stays as it is (free intercept), or one at a time (no constraint).
 
 Working sets are of second order (Fan, Chen and Lin, 2005): the first variable has the steepest feasible ascent, the

@@ -1,5 +1,7 @@
 """From nearly optimal to exact: solve the optimality conditions of the free variables as linear equations.
 
+    min over v   1/2 a'K a + 1/2 sum ridge v^2 - sum p v,     low <= v <= high,     sum v = total     (`box`)
+
 With B the variables at a bound, the free ones satisfy  ``(K + ridge) v + b = p - K_B v_B``,  ``sum v = total``.
 The change is taken as far as the bounds allow; a variable that meets its bound joins B and the rest is solved again.
 """

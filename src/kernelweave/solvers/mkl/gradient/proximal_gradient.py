@@ -1,5 +1,11 @@
 """Accelerated proximal gradient steps over all rows (Beck and Teboulle 2009), on explicit features.
 
+Solves, for losses with a bounded second derivative and every p >= 1,
+
+    min over w, b   1/2 (sum_k |w_k|^r)^(2/r) + sum_i c_i loss(f_i, y_i),     f = X w + b,     r = 2p / (p + 1)
+
+by gradient steps on the losses, v = X' alpha their negative gradient, and proximal steps on the norm:
+
     w+ = prox(z + v(z) / L),      z+ = w+ + (t - 1) / t+ (w+ - w),      t+ = (1 + sqrt(1 + 4 t^2)) / 2
 
 The proximal step is that of the group norm itself, so kernel weights never appear: they are read off from w.  The

@@ -1,6 +1,8 @@
 """What users compare with: weights that are not learned from the objective.
 
-Each solves, and certifies, the single-kernel problem of its fixed weights.
+    min over w, b   1/2 sum_k |w_k|^2 / beta_k + sum_i c_i loss(f_i, y_i)     for given beta
+
+Each solves, and certifies, this problem of its fixed weights: that of the single kernel ``sum_k beta_k K_k``.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """lp-norm multiple kernel learning by closed-form weights (Kloft et al. 2011), for every p >= 1.
 
+    min over beta   J(beta),     beta >= 0, |beta|_p <= 1,     J the optimum of the SVM of sum_k beta_k K_k (`problem`)
+
 Alternates between the SVM of the current weights, solved only as well as the gap can use, and the weights that are
 optimal for its classifier,
 

@@ -1,5 +1,9 @@
 """OBSCURE (Orabona, Jie and Caputo, CVPR 2010 and JMLR 2012), on explicit features: online, then batch.
 
+Solves, for losses of bounded slope and p > 1, the common problem in units of the mean loss (`base`),
+
+    min over w, b   lambda / 2 |w|_r^2 + sum_i c_i loss(f_i, y_i) / sum c,     f = X w + b,     q = r / (r - 1)
+
 With ``h(w) = q / 2 |w|_r^2``, which is strongly convex, w is the gradient of its conjugate at theta:
 
     w_k = (1 / q) (|theta_k| / |theta|_q)^(q - 2) theta_k,     |w|_r = |theta|_q / q

@@ -1,5 +1,11 @@
 """UFO-MKL (Orabona and Jie, ICML 2011), on explicit features.
 
+Solves, for losses of bounded slope and p > 1, the common problem in units of the mean loss (`base`),
+
+    min over w, b   lambda / 2 |w|_r^2 + sum_i c_i loss(f_i, y_i) / sum c,     f = X w + b,     q = r / (r - 1)
+
+by
+
     theta <- theta - (subgradient of the loss of a random row),     w = gradient of the conjugate of t h at theta,
     h(w) = lambda / 2 |w|_r^2 + a sum_k |w_k|
 

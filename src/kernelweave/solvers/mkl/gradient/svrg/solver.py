@@ -1,5 +1,11 @@
 """Multi-epoch SVRG for lp-norm multiple kernel learning (Alioscha-Perez et al.), on explicit features.
 
+Solves, for losses with a bounded second derivative and every p >= 1,
+
+    min over w, b   1/2 (sum_k |w_k|^r)^(2/r) + sum_i c_i loss(f_i, y_i),     f = X w + b,     r = 2p / (p + 1)
+
+and gives back w, b, the kernel weights that belong to w, and the dual point of the last snapshot (`walk`).
+
 An epoch takes a snapshot of the full gradient and then walks over rows, each correcting the snapshot by how much its
 own slope has changed since.  The kernel weights get their closed form between epochs.  Two schedules under one name:
 "paper" is their Algorithm 1 with the constants of their Proposition 1.  "adaptive" is another algorithm on the same
