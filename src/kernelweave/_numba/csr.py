@@ -160,6 +160,30 @@ def stacked(blocks: Sequence[CSR]) -> CSR:
     return CSR(columns, values, starts)
 
 
+def interleaved(one: CSR, other: CSR) -> CSR:
+    """Return rows that have the entries of both, whose numbered columns rise in each row and are not the same."""
+    starts = one.starts.astype(np.int64) + other.starts
+    columns, values = np.empty(starts[-1], np.int64), np.empty(starts[-1])
+    _interleave(*one.arrays(), *other.arrays(), starts, columns, values)
+    return CSR(columns, values, starts)
+
+
+@jit
+def _interleave(  # type: ignore[no-untyped-def]
+    starts, columns, values, their_starts, their_columns, their_values, new_starts, new_columns, new_values
+):
+    for i in range(len(new_starts) - 1):
+        a, b, at = starts[i], their_starts[i], new_starts[i]
+        while at < new_starts[i + 1]:
+            if b == their_starts[i + 1] or (a < starts[i + 1] and columns[a] < their_columns[b]):
+                new_columns[at], new_values[at] = columns[a], values[a]
+                a += 1
+            else:
+                new_columns[at], new_values[at] = their_columns[b], their_values[b]
+                b += 1
+            at += 1
+
+
 @jit
 def _take(starts, columns, values, rows, new_starts, new_columns, new_values):  # type: ignore[no-untyped-def]
     for j in range(len(rows)):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from kernelweave._numba.csr import CSR, coded, stacked
+from kernelweave._numba.csr import CSR, coded, interleaved, stacked
 from kernelweave.data.kinds import convert, n_rows
 from kernelweave.kernels.abilities import MOST_COLUMNS
 from kernelweave.kernels.base import Array
@@ -84,9 +85,11 @@ def joined_codes(parts: list[CSR], widths: list[int]) -> CSR:
     p, words = len(parts), max(part.codes.shape[1] for part in parts)
     if words == 1 and p * max(widths) <= MOST_COLUMNS:
         dtype = np.int32 if p * max(widths) <= np.iinfo(np.int32).max else np.int64
-        made = [replace(part, columns=part.codes.astype(np.int64) * p + i) for i, part in enumerate(parts)]
-        rows = _sorted(merged(made))
-        return replace(rows, columns=rows.columns.astype(dtype))
+        made = [
+            CSR(part.codes[:, 0].astype(np.int64) * p + i, part.values, part.starts) for i, part in enumerate(parts)
+        ]
+        rows = reduce(interleaved, made)
+        return CSR(rows.codes.astype(dtype), rows.values, rows.starts)
     made = []
     for first, part in sorted(zip((i + p * part.codes.shape[1] for i, part in enumerate(parts)), parts), key=_first):
         codes = np.zeros((part.entries, words + 1), np.int64)
@@ -127,9 +130,3 @@ def merged(parts: list[CSR]) -> CSR:
         places = np.arange(part.entries) + np.repeat(first - part.starts[:-1], size)
         columns[places], values[places] = part.codes, part.values
     return CSR(columns, values, starts)
-
-
-def _sorted(rows: CSR) -> CSR:
-    """Return rows of codes of one word with the codes of each row rising."""
-    order = np.lexsort((rows.codes[:, 0], np.repeat(np.arange(len(rows)), np.diff(rows.starts))))
-    return replace(rows, columns=rows.columns[order], values=rows.values[order])

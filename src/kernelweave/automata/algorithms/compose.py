@@ -22,13 +22,12 @@ from __future__ import annotations
 import numpy as np
 
 from kernelweave._numba import jit
-from kernelweave._numba.hashing import folded, home
+from kernelweave._numba.hashing import line_of
 from kernelweave.automata.algorithms.rational import connect, shared_alphabet
 from kernelweave.automata.base import EPSILON, Transducer, arc_order, sorted_by_source
 
 FREE, LATE = 0, 1
 NO_EPSILON, ONLY_EPSILON, SOME_EPSILON = 0, 1, 2
-EMPTY = -1
 ROOM = 4
 """States and arcs of the result for which there is room at the start, for each state of the two machines."""
 
@@ -81,7 +80,7 @@ def _compose(  # type: ignore[no-untyped-def]
 ):
     kinds = _epsilon_kinds(starts1, outputs1, finals1)
     room = ROOM * (finals1.shape[0] + finals2.shape[0])
-    keys, table, ids = np.empty(room, np.int64), np.empty(0, np.int64), np.empty(0, np.int32)
+    keys, table = np.empty(room, np.int64), np.empty((0, 2), np.int64)
     arcs, weights, pairs = np.empty((room, 4), np.int32), np.empty(room), np.empty((room, 2), np.int64)
     keys[0] = 0
     progress = np.array([1, 0, 0, 0])
@@ -91,10 +90,10 @@ def _compose(  # type: ignore[no-untyped-def]
         keys = _regrown(keys, made + count)
         arcs, weights = _regrown(arcs, n_arcs + count), _regrown(weights, n_arcs + count)
         if table.shape[0] < 2 * keys.shape[0]:
-            table, ids = _table_of(keys, made)
+            table = _table_of(keys, made)
         _expand(
             starts1, target1, inputs1, outputs1, weights1, starts2, target2, inputs2, outputs2, weights2,
-            kinds, table, ids, keys, arcs, weights, pairs, progress,
+            kinds, table, keys, arcs, weights, pairs, progress,
         )  # fmt: skip
     made, n2 = progress[0], starts2.shape[0] - 1
     finals = np.empty(made)
@@ -106,11 +105,11 @@ def _compose(  # type: ignore[no-untyped-def]
 @jit
 def _expand(  # type: ignore[no-untyped-def]
     starts1, target1, inputs1, outputs1, weights1, starts2, target2, inputs2, outputs2, weights2,
-    kinds, table, ids, keys, arcs, weights, pairs, progress,
+    kinds, table, keys, arcs, weights, pairs, progress,
 ):  # fmt: skip
     """Make the arcs of one state after the other until all are done or an array is full.
 
-    keys[k] : of state k = (p, q, FREE or LATE), 2 (p n2 + q) + (0 or 1);  table, ids : from keys to states
+    keys[k] : of state k = (p, q, FREE or LATE), 2 (p n2 + q) + (0 or 1);  table : from keys to states
     progress : states made, states done, arcs made, and how many steps the state has that comes next
     """
     made, done, n_arcs, count = progress[0], progress[1], progress[2], progress[3]
@@ -128,11 +127,11 @@ def _expand(  # type: ignore[no-untyped-def]
             p_next = p if i < 0 else np.int64(target1[i])
             q_next = q if j < 0 else np.int64(target2[j])
             key = 2 * (p_next * n2 + q_next) + (LATE if i < 0 and kind != NO_EPSILON else FREE)
-            slot = _slot(table, key)
-            if table[slot] == EMPTY:
-                table[slot], ids[slot], keys[made] = key, made, key
+            line = line_of(key, table)
+            if table[line, 0] < 0:
+                table[line, 0], table[line, 1], keys[made] = key, made, key
                 made += 1
-            arcs[n_arcs, 0], arcs[n_arcs, 1] = done, ids[slot]
+            arcs[n_arcs, 0], arcs[n_arcs, 1] = done, table[line, 1]
             arcs[n_arcs, 2] = EPSILON if i < 0 else inputs1[i]
             arcs[n_arcs, 3] = EPSILON if j < 0 else outputs2[j]
             weights[n_arcs] = (1.0 if i < 0 else weights1[i]) * (1.0 if j < 0 else weights2[j])
@@ -211,25 +210,16 @@ def seek(labels, lo, hi, wanted):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _slot(table, key):  # type: ignore[no-untyped-def]
-    mask = table.shape[0] - 1
-    place = home(folded(key), table.shape[0])
-    while table[place] != EMPTY and table[place] != key:
-        place = (place + 1) & mask
-    return place
-
-
-@jit
 def _table_of(keys, made):  # type: ignore[no-untyped-def]
     """Return the table from keys to states, open addressing at most half full once all keys are used."""
     size = 2
     while size < 2 * keys.shape[0]:
         size *= 2
-    table, ids = np.full(size, EMPTY, np.int64), np.empty(size, np.int32)
+    table = np.full((size, 2), -1, np.int64)
     for state in range(made):
-        slot = _slot(table, keys[state])
-        table[slot], ids[slot] = keys[state], state
-    return table, ids
+        line = line_of(keys[state], table)
+        table[line, 0], table[line, 1] = keys[state], state
+    return table
 
 
 @jit

@@ -14,18 +14,12 @@ from typing import Any
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave._numba.sorting import sort_codes
 
 Array = np.ndarray
 
 BLOCK = 2**20
 """Entries for which room is made at a time while rows are counted."""
-FEW = 32
-"""Up to this many codes are sorted by insertion."""
-DIGIT = 8
-"""Binary digits sorted at once."""
-WIDE_DIGIT = 11
-MANY = 4096
-"""From this many codes on, wider digits save more passes than their counters cost."""
 
 
 def collect(rooms: Array, dtype: type, fill: Callable[..., int]) -> tuple[Array, Array, Array]:
@@ -104,44 +98,6 @@ def cuts_at(work: Array, most: int) -> Array:
 
 
 @jit
-def sort_codes(codes, spare, n, bits):  # type: ignore[no-untyped-def]
-    """Sort ``codes[:n]``, non-negative and below 2^bits; return the array that holds the result, codes or spare."""
-    if n <= FEW:
-        for i in range(1, n):
-            code = codes[i]
-            j = i - 1
-            while j >= 0 and codes[j] > code:
-                codes[j + 1] = codes[j]
-                j -= 1
-            codes[j + 1] = code
-        return codes
-    wide = DIGIT if n < MANY else WIDE_DIGIT
-    passes = -(-bits // wide)
-    wide = -(-bits // max(passes, 1))
-    here, there = codes, spare
-    starts = np.empty(1 << wide, np.int64)
-    low = (1 << wide) - 1
-    for number in range(passes):
-        shift = number * wide
-        starts[:] = 0
-        for i in range(n):
-            starts[(here[i] >> shift) & low] += 1
-        if starts[(here[0] >> shift) & low] == n:
-            continue
-        place = 0
-        for digit in range(low + 1):
-            size = starts[digit]
-            starts[digit] = place
-            place += size
-        for i in range(n):
-            digit = (here[i] >> shift) & low
-            there[starts[digit]] = here[i]
-            starts[digit] += 1
-        here, there = there, here
-    return here
-
-
-@jit
 def emit(codes, spare, n, bits, offset, scale, binary, out, values, filled):  # type: ignore[no-untyped-def]
     """Write each of ``codes[:n]`` once, raised by `offset`, with `scale` times its count (or presence); return the end.
 
@@ -161,36 +117,3 @@ def emit(codes, spare, n, bits, offset, scale, binary, out, values, filled):  # 
     out[filled] = code + offset
     values[filled] = scale if binary else scale * times
     return filled + 1
-
-
-@jit
-def sort_order(codes, bits):  # type: ignore[no-untyped-def]
-    """Return the stable order of codes (n,), non-negative and below 2^bits."""
-    n = codes.shape[0]
-    wide = DIGIT if n < MANY else WIDE_DIGIT
-    passes = -(-bits // wide)
-    wide = -(-bits // max(passes, 1))
-    low = (1 << wide) - 1
-    here, there = codes.copy(), np.empty_like(codes)
-    order, moved = np.arange(n), np.empty(n, np.int64)
-    starts = np.empty(low + 1, np.int64)
-    for number in range(passes):
-        shift = number * wide
-        starts[:] = 0
-        for i in range(n):
-            starts[(here[i] >> shift) & low] += 1
-        if n == 0 or starts[(here[0] >> shift) & low] == n:
-            continue
-        place = 0
-        for digit in range(low + 1):
-            size = starts[digit]
-            starts[digit] = place
-            place += size
-        for i in range(n):
-            digit = (here[i] >> shift) & low
-            place = starts[digit]
-            there[place], moved[place] = here[i], order[i]
-            starts[digit] = place + 1
-        here, there = there, here
-        order, moved = moved, order
-    return order

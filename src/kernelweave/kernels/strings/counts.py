@@ -16,11 +16,11 @@ import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave._numba.csr import CSR
+from kernelweave._numba.sorting import sort_order
 from kernelweave._numba.symmetric import mirror
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.kernels.base import Array
 from kernelweave.kernels.checks import check_alphabets
-from kernelweave.kernels.strings.counting import sort_order
 
 COMMON = 0.35
 """A code that this share of the rows has costs less in a dense product than along its list."""

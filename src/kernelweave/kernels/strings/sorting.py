@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelweave._numba import jit
-from kernelweave.kernels.strings.counting import sort_order
+from kernelweave._numba.sorting import bit_length, sort_order
 
 
 @jit
@@ -18,10 +18,7 @@ def sort_row(codes, values, start, stop):  # type: ignore[no-untyped-def]
         for i in range(n):
             digits[i] = codes[start + order[i], word]
             most = max(most, digits[i])
-        bits = 0
-        while bits < 63 and most >> bits > 0:
-            bits += 1
-        step, before = sort_order(digits, bits), order.copy()
+        step, before = sort_order(digits, bit_length(most)), order.copy()
         for i in range(n):
             order[i] = before[step[i]]
     held, worth = np.empty((n, words), codes.dtype), np.empty(n)

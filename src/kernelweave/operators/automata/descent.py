@@ -21,7 +21,7 @@ import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave._numba.coordinate import box_step
-from kernelweave._numba.hashing import folded, home
+from kernelweave._numba.hashing import line_of, move_lines
 from kernelweave.automata.intersect import intersection_pairs
 from kernelweave.automata.minimal.automaton import MinimalStore
 from kernelweave.automata.pack import pack
@@ -136,7 +136,7 @@ class TrieWeights:
         strings, values = self.rows[row]
         while self.nodes + strings.size > len(self.weights):
             lines = np.full((2 * len(self.lines), 2), -1, np.int64)
-            _move(self.lines, lines)
+            move_lines(self.lines, lines)
             self.lines, self.weights = lines, np.append(self.weights, np.zeros(len(self.weights)))
         self.nodes = int(_plant(strings, values, step, self.lines, self.weights, self.nodes))
 
@@ -229,15 +229,6 @@ class StringDescent:
 
 
 @jit
-def _line(key, lines):  # type: ignore[no-untyped-def]
-    last = lines.shape[0] - 1
-    at = home(folded(key), lines.shape[0])
-    while lines[at, 0] >= 0 and lines[at, 0] != key:
-        at = (at + 1) & last
-    return at
-
-
-@jit
 def _shared(strings, row):  # type: ignore[no-untyped-def]
     # Letters that a string has in common with the one before it.
     common = 0
@@ -255,7 +246,7 @@ def _read(strings, values, lines, weights):  # type: ignore[no-untyped-def]
         node = path[depth]
         while depth < longest and strings[row, depth] >= 0:
             if node >= 0:
-                node = lines[_line((node << 32) | np.int64(strings[row, depth]), lines), 1]
+                node = lines[line_of((node << 32) | np.int64(strings[row, depth]), lines), 1]
             depth += 1
             path[depth] = node
         if node >= 0:
@@ -272,7 +263,7 @@ def _plant(strings, values, step, lines, weights, nodes):  # type: ignore[no-unt
         node = path[depth]
         while depth < longest and strings[row, depth] >= 0:
             key = (node << 32) | np.int64(strings[row, depth])
-            at = _line(key, lines)
+            at = line_of(key, lines)
             if lines[at, 0] < 0:
                 lines[at, 0], lines[at, 1] = key, nodes
                 nodes += 1
@@ -281,10 +272,3 @@ def _plant(strings, values, step, lines, weights, nodes):  # type: ignore[no-unt
             path[depth] = node
         weights[node] += step * values[row]
     return nodes
-
-
-@jit
-def _move(lines, larger):  # type: ignore[no-untyped-def]
-    for i in range(lines.shape[0]):
-        if lines[i, 0] >= 0:
-            larger[_line(lines[i, 0], larger)] = lines[i]

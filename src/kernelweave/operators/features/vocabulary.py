@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelweave._numba import jit
-from kernelweave._numba.hashing import folded, home
+from kernelweave._numba.hashing import home_of_words, line_of_words, move_lines
 from kernelweave.kernels.base import Array
 
 FIRST_LINES = 1 << 12
@@ -49,7 +49,7 @@ class Vocabulary:
             if done == len(codes):
                 return out
             larger = _empty(GROWTH * max(self.size, FIRST_LINES), self.words)
-            _move(self.lines, larger)
+            move_lines(self.lines, larger)
             self.lines = larger
 
     def find(self, codes: Array) -> Array:
@@ -99,35 +99,12 @@ def _empty(least: int, words: int) -> Array:
 
 
 @jit
-def _home(codes, i, lines):  # type: ignore[no-untyped-def]
-    key = np.uint64(0)
-    for word in range(codes.shape[1]):
-        key = folded(key ^ np.uint64(codes[i, word]))
-    return home(key, lines.shape[0])
-
-
-@jit
 def _touch(codes, start, stop, lines):  # type: ignore[no-untyped-def]
     # Reads the first line of several codes: unlike look-ups, these reads do not wait for each other.
     total = 0
     for i in range(start, stop):
-        total ^= lines[_home(codes, i, lines), 0]
+        total ^= lines[home_of_words(codes, i, lines), 0]
     return total
-
-
-@jit
-def _line(codes, i, lines):  # type: ignore[no-untyped-def]
-    # The line of a code: its own, or the empty one where it belongs.
-    words, last = codes.shape[1], lines.shape[0] - 1
-    at = _home(codes, i, lines)
-    while lines[at, words] >= 0:
-        same = True
-        for word in range(words):
-            same = same and lines[at, word] == codes[i, word]
-        if same:
-            break
-        at = (at + 1) & last
-    return at
 
 
 @jit
@@ -136,7 +113,7 @@ def _number(codes, start, lines, size, out):  # type: ignore[no-untyped-def]
     for i in range(start, codes.shape[0]):
         if (i - start) % AHEAD == 0:
             seen ^= _touch(codes, i, min(i + AHEAD, codes.shape[0]), lines)
-        at = _line(codes, i, lines)
+        at = line_of_words(codes, i, lines)
         if lines[at, words] < 0:
             if size >= most:
                 return i, size, seen
@@ -154,13 +131,5 @@ def _find(codes, lines, out):  # type: ignore[no-untyped-def]
     for i in range(codes.shape[0]):
         if i % AHEAD == 0:
             seen ^= _touch(codes, i, min(i + AHEAD, codes.shape[0]), lines)
-        out[i] = lines[_line(codes, i, lines), words]
+        out[i] = lines[line_of_words(codes, i, lines), words]
     return seen
-
-
-@jit
-def _move(lines, larger):  # type: ignore[no-untyped-def]
-    words = lines.shape[1] - 1
-    for i in range(lines.shape[0]):
-        if lines[i, words] >= 0:
-            larger[_line(lines[:, :words], i, larger)] = lines[i]

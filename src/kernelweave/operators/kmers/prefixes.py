@@ -18,6 +18,7 @@ from functools import partial
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave._numba.sorting import sort_carrying
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.engines.base import Engine
 
@@ -27,8 +28,6 @@ PREFIX_BITS = 16
 """Prefix codes are stored in 16 bits: alphabets of more letters than that have no prefix index."""
 TABLE_BITS = 12
 """A table of 2^12 doubles is as large as a first-level cache: no table is smaller while letters allow it."""
-DIGIT = 11
-"""Bits of one pass of the radix sort."""
 WORD_BITS = 63
 FEW_TIES = 32
 """Up to so many rows, moving single ones is faster than counting."""
@@ -163,7 +162,12 @@ def pack(letters, bits):  # type: ignore[no-untyped-def]
 @jit
 def sort_words(symbols, keys, position, letters, whole, bits, mask, order, rank, lcp):  # type: ignore[no-untyped-def]
     """Sort the rows by their words at one position."""
-    keys = _radix(keys, letters * bits, order)
+    rows = np.empty(len(keys), np.int32)
+    for i in range(len(rows)):
+        rows[i] = i
+    keys, rows = sort_carrying(keys, rows, letters * bits)
+    for i in range(len(rows)):
+        order[i] = rows[i]
     if whole > letters:
         _sort_ties(symbols, keys, position, letters, whole, bits, order)
     exact = whole == letters and mask >= (1 << bits)
@@ -192,35 +196,6 @@ def shared_letters(symbols, i, at, j, there, longest, mask):  # type: ignore[no-
     while k < longest and symbols[i, at + k] == symbols[j, there + k] and symbols[i, at + k] != mask:
         k += 1
     return k
-
-
-@jit
-def _radix(keys, bits, order):  # type: ignore[no-untyped-def]
-    # Least significant digit first; both buffers change places after each pass.
-    n = len(keys)
-    low = np.int64((1 << DIGIT) - 1)
-    rows, other_rows = order, np.empty(n, np.int32)
-    other_keys = np.empty(n, np.int64)
-    for i in range(n):
-        rows[i] = i
-    counts = np.empty((1 << DIGIT) + 1, np.int64)
-    for shift in range(0, bits, DIGIT):
-        counts[:] = 0
-        for i in range(n):
-            counts[((keys[i] >> shift) & low) + 1] += 1
-        for c in range(1 << DIGIT):
-            counts[c + 1] += counts[c]
-        for i in range(n):
-            digit = (keys[i] >> shift) & low
-            at = counts[digit]
-            counts[digit] = at + 1
-            other_keys[at] = keys[i]
-            other_rows[at] = rows[i]
-        keys, other_keys = other_keys, keys
-        rows, other_rows = other_rows, rows
-    for i in range(n):
-        order[i] = rows[i]
-    return keys
 
 
 @jit

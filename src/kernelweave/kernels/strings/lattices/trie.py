@@ -1,7 +1,8 @@
 """A dictionary of prefixes that grows while a lattice is read.
 
 Nodes are strings; 0 is the empty one.  A node is found by its parent and its last letter in a hash table with open
-addresses; keys are compared in full, so that no two strings are taken for one.
+addresses; keys are compared in full, so that no two strings are taken for one.  An address holds the node alone: with
+the key beside it, as in `hashing`, a trie that is filled and emptied for every row takes 4 % longer.
 
 A trie is the tuple
 

@@ -18,13 +18,11 @@ from __future__ import annotations
 import numpy as np
 
 from kernelweave._numba import jit
-from kernelweave.operators.kmers.stores.base import CODE_BITS, WHILE_GROWING, Array, PositionalStore, grown, most_kmers
+from kernelweave._numba.sorting import bit_length, sort_carrying, sort_order
+from kernelweave.operators.kmers.stores.base import WHILE_GROWING, Array, PositionalStore, grown, most_kmers
 
 ROWS_IN_ORDER = 4096
 """Rows that are sorted together: the more there are, the more they share; beyond this they leave the cache."""
-
-RADIX_BITS = 8
-"""Letters are sorted by so many bits at a time."""
 
 
 class SortedArrays(PositionalStore):
@@ -164,52 +162,20 @@ def _ordered_sources(codes, steps, shifts, reach, mask, powers, j):  # type: ign
                 k += 1
             longest[count], places[count] = code, row * length + i
             count += 1
-    return places[:count], _order(longest[:count])
-
-
-@jit
-def _order(values):  # type: ignore[no-untyped-def]
-    # Returns the stable order of codes.
     largest = 0
-    for value in values:
-        largest = max(largest, value)
-    order, spare = np.arange(values.shape[0]), np.empty(values.shape[0], np.int64)
-    shift = 0
-    while shift < CODE_BITS and largest >> shift:
-        _sort_by_digit(values, shift, order, spare)
-        order, spare = spare, order
-        shift += RADIX_BITS
-    return order
-
-
-@jit
-def _sort_by_digit(values, shift, order, result):  # type: ignore[no-untyped-def]
-    # One stable pass of a radix sort, from one order to the next.
-    low = (1 << RADIX_BITS) - 1
-    ends = np.zeros(low + 2, np.int64)
-    for a in order:
-        ends[((values[a] >> shift) & low) + 1] += 1
-    for digit in range(low):
-        ends[digit + 1] += ends[digit]
-    for a in order:
-        digit = (values[a] >> shift) & low
-        result[ends[digit]] = a
-        ends[digit] += 1
+    for code in longest[:count]:
+        largest = max(largest, code)
+    return places[:count], sort_order(longest[:count], bit_length(largest))
 
 
 @jit
 def _look_up(codes, reach, size, mask, powers, bounds, keys, weights, out):  # type: ignore[no-untyped-def]
     n, length = codes.shape
-    letters = np.empty(n, np.int64)
-    order, spare = np.arange(n), np.empty(n, np.int64)
+    letters, order, bits = np.empty(n, np.int64), np.arange(n), bit_length(size)
     for j in range(length - 1, -1, -1):
-        for row in range(n):
-            letters[row] = min(np.int64(codes[row, j]), size)  # the mask last: it ends a k-mer wherever it stands
-        shift = 0
-        while n > 1 and size >> shift:
-            _sort_by_digit(letters, shift, order, spare)
-            order, spare = spare, order
-            shift += RADIX_BITS
+        for place in range(n):
+            letters[place] = min(np.int64(codes[order[place], j]), size)  # the mask last: it ends a k-mer
+        letters, order = sort_carrying(letters, order, bits)
         if bounds[j] < bounds[j + 1]:
             _read_in_order(codes, j, reach[j], mask, powers, bounds[j], bounds[j + 1], keys, weights, order, out)
 
