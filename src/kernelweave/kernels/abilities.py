@@ -66,7 +66,7 @@ class Features(ABC, metaclass=_FeatureAbility):
 
     def letters(self, codes: Array, alphabet: Any) -> Array:
         """Return the letters of the strings that codes name, (m, longest) int32, -1 behind the end."""
-        raise TypeError(f"The features of {self!r} are no strings.")
+        raise TypeError(f"The features of {self!r} are not strings.")
 
     def alphabets(self, X: Any) -> Any:
         """Return the alphabet of the rows of X, as `spell` takes it."""
