@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import kernelweave as kw
-from kernelweave.operators.expansion import cross_family
+from kernelweave.operators.expansion import values as expansion_values
 from kernelweave.operators.gram import dense, family, mixture
 from kernelweave.solvers.svm.chunking import Chunking
 from kernelweave.solvers.svm.smo import SMO
@@ -60,10 +60,10 @@ def test_kernels_that_are_nearly_the_same_get_a_warning():
 @pytest.mark.parametrize("memory_limit", ["auto", 4 * N * N, 4 * N * 70])
 @pytest.mark.parametrize("name", ["classifier", "logistic", "novelty"])
 def test_the_number_of_jobs_does_not_change_a_bit(name, memory_limit, monkeypatch):
-    for room, size in ((dense, "TILE"), (family, "TILE"), (cross_family, "NEW_ROWS")):
-        monkeypatch.setattr(room, size, 32)
-    for room in (family, mixture):
-        monkeypatch.setattr(room, "STRIP", 8)
+    for module, size in ((dense, "TILE"), (family, "TILE"), (expansion_values, "NEW_ROWS")):
+        monkeypatch.setattr(module, size, 32)
+    for module in (family, mixture):
+        monkeypatch.setattr(module, "STRIP", 8)
     model, y = MODELS[name]
     one, two = (clone(model).set_params(n_jobs=jobs, memory_limit=memory_limit).fit(X, y) for jobs in (1, 2))
     np.testing.assert_array_equal(one.kernel_weights_, two.kernel_weights_)
