@@ -7,10 +7,11 @@ import pytest
 
 import kernelweave as kw
 from kernelweave.engines import Serial, Threads
-from kernelweave.operators.expansion import positional, rows, weights
+from kernelweave.operators.expansion import positional, rows, values, weights
 from kernelweave.operators.expansion.base import Share
 from kernelweave.operators.expansion.features import FeatureExpansion
 from kernelweave.operators.expansion.rows import RowExpansion
+from remote import Pickled
 
 rng = np.random.default_rng(0)
 N, NEW = 60, 45
@@ -111,9 +112,13 @@ def test_an_expansion_comes_back_from_plain_data_with_the_same_bits(case, monkey
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_threads_give_the_same_bits_and_bytes_are_counted(case):
+def test_engines_give_the_same_bits_and_bytes_are_counted(case, monkeypatch):
     expansion, new = made(case, True), CASES[case][1][N:]
-    assert np.array_equal(expansion.scores(new, Serial()), expansion.scores(new, Threads(3)))
+    for module, name in ((values, "NEW_ROWS"), (weights, "ROWS_TOGETHER"), (positional, "SCORED_TOGETHER")):
+        monkeypatch.setattr(module, name, 7)
+    one = expansion.scores(new, Serial())
+    assert np.array_equal(one, expansion.scores(new, Threads(3)))
+    assert np.array_equal(one, expansion.scores(new, Pickled()))
     arrays = [part for state in expansion.state()["members"] for part in state.values() if isinstance(part, np.ndarray)]
     assert expansion.nbytes >= sum(part.nbytes for part in arrays)
     assert expansion.nbytes > 0
