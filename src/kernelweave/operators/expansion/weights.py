@@ -27,6 +27,8 @@ ROWS_TOGETHER = 2048
 """Rows whose features are made together at most."""
 ENTRIES_TOGETHER = 1 << 22
 """Features of these rows at most: a gapped k-mer kernel has tens of thousands for each row."""
+DIRECT = 1 << 23
+"""Features times outputs up to which weights are first added up by the numbers of the columns, without a hash table."""
 FEW_ROWS = 64
 """New rows up to which kernel values cost less than making a vector that is too large to store."""
 LOOKED_AT = 4
@@ -84,17 +86,28 @@ def rows_together(some: CSR) -> int:
 def coded_weights(kernel: Kernel, share: Share, kept: Any) -> FeatureWeights:
     """Return the normal vector of kept rows over the codes of their features."""
     coef, able = share.coef * share.factor, cast(Features, kernel)
-    known: Vocabulary | None = None
-    w = np.zeros((coef.shape[1], 0))
     rows = kept if len(share.places) == kept.shape[0] else kept[share.places]
-    for cut in spans(len(coef), rows_together(able.counts(rows[:LOOKED_AT]))):
-        found = able.counts(rows[cut])
-        known = known or Vocabulary(found.codes.shape[1])
-        number, sizes = known.number(found.codes), np.diff(found.starts)
+    some = able.counts(rows[:LOOKED_AT])
+    blocks = ((able.counts(rows[cut]), coef[cut]) for cut in spans(len(coef), rows_together(some)))
+    if some.codes.shape[1] == 1 and able.n_features(rows[:1]) * coef.shape[1] <= DIRECT:
+        w = np.zeros((coef.shape[1], able.n_features(rows[:1])))
+        for found, alpha in blocks:
+            _add_block(w, found.codes[:, 0], found, alpha)
+        used = np.flatnonzero((w != 0).any(axis=0))
+        return FeatureWeights(share.kernel, CodedMap(kernel, used[:, None], rows[:1]), np.ascontiguousarray(w[:, used]))
+    known, w = Vocabulary(some.codes.shape[1]), np.zeros((coef.shape[1], 0))
+    for found, alpha in blocks:
+        number = known.number(found.codes)
         w = np.pad(w, ((0, 0), (0, known.size - w.shape[1])))
-        for line, alpha in zip(w, coef[cut].T):
-            line += np.bincount(number, weights=found.values * np.repeat(alpha, sizes), minlength=known.size)
-    return FeatureWeights(share.kernel, CodedMap.of(kernel, cast(Vocabulary, known), rows[:1]), w)
+        _add_block(w, number, found, alpha)
+    return FeatureWeights(share.kernel, CodedMap.of(kernel, known, rows[:1]), w)
+
+
+def _add_block(w: Array, number: Array, found: CSR, coef: Array) -> None:
+    """Add coefficients times features, given by their numbers, to the weights of each output."""
+    sizes = np.diff(found.starts)
+    for line, alpha in zip(w, coef.T):
+        line += np.bincount(number, weights=found.values * np.repeat(alpha, sizes), minlength=len(line))
 
 
 def stored_codes(kernel: Kernel, share: Share, kept: Any, state: State) -> FeatureWeights:
