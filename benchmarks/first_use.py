@@ -1,7 +1,7 @@
 """First use: what a new user waits for, with an empty cache of compiled loops and with a full one.
 
     python benchmarks/first_use.py                        # this source tree
-    python benchmarks/first_use.py --source ../other      # another one, to compare
+    python benchmarks/first_use.py --against ../other     # and another one, case by case
     python benchmarks/first_use.py --only wd --slowest 20 # which functions take longest to compile
 
 Every case is a process of its own, imports included.  `cold` runs it with an empty `NUMBA_CACHE_DIR`, `warm` runs it
@@ -78,9 +78,15 @@ event.register("numba:compile", Clock())
 def main() -> None:
     """Run the cases, print the table, write the CSV file."""
     options = arguments()
-    print(f"{conditions()}; source {options.source.name}; imports and compilation included")
-    rows = [measured(name, options) for name in CASES if options.only in (None, name)]
-    rows += [answered(name, options) for name in COMMANDS if options.only in (None, name)]
+    print(f"{conditions()}; imports and compilation included")
+    sources = {"here": options.source} | ({"before": options.against} if options.against else {})
+    rows = []
+    for name in (*CASES, *COMMANDS):
+        if options.only in (None, name):
+            run_it = measured if name in CASES else answered
+            for label, source in sources.items():
+                rows.append({"source": label, **run_it(name, source, options)})
+                print("  ".join(map(str, rows[-1].values())), flush=True)
     print(show(rows))
     if options.only is None and options.source == ROOT:
         print(f"written: {write_csv('first_use', rows)}")
@@ -90,20 +96,22 @@ def arguments() -> Any:
     """Return what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--source", type=Path, default=ROOT, help="source tree to measure")
+    parser.add_argument("--against", type=Path, help="a former source tree, measured in turn with the first")
     parser.add_argument("--only", choices=[*CASES, *COMMANDS], help="one case")
     parser.add_argument("--repeats", type=int, default=2, help="warm runs")
     parser.add_argument("--slowest", type=int, default=0, metavar="N", help="list the functions that compile longest")
     options = parser.parse_args()
     options.source = options.source.resolve()
+    options.against = options.against and options.against.resolve()
     return options
 
 
-def measured(name: str, options: Any) -> Row:
+def measured(name: str, source: Path, options: Any) -> Row:
     """Run a case with an empty cache, then with a full one."""
-    script = TIMED + BEGIN + (readme(options.source) if name == "readme" else CASES[name]) + COUNTED
+    script = TIMED + BEGIN + (readme(source) if name == "readme" else CASES[name]) + COUNTED
     with tempfile.TemporaryDirectory() as folder:
-        cold = run([sys.executable, "-c", script], options.source, folder)
-        warm = [run([sys.executable, "-c", script], options.source, folder) for _ in range(max(1, options.repeats))]
+        cold = run([sys.executable, "-c", script], source, folder)
+        warm = [run([sys.executable, "-c", script], source, folder) for _ in range(max(1, options.repeats))]
     best = min(warm, key=lambda found: found["cpu"])
     slowest = sorted(cold["seconds"].items(), key=lambda pair: -pair[1])[: options.slowest]
     for function, seconds in slowest:
@@ -119,14 +127,14 @@ def measured(name: str, options: Any) -> Row:
     }
 
 
-def answered(name: str, options: Any) -> Row:
+def answered(name: str, source: Path, options: Any) -> Row:
     """Time the answer of a command that has little to do; the first run fills the caches of the file system."""
     program = [sys.executable, "-c", "from kernelweave.cli.app import main; main()", *COMMANDS[name]]
     with tempfile.TemporaryDirectory() as folder:
-        runs = [run(program, options.source, folder, ends=None) for _ in range(1 + max(1, options.repeats))]
+        runs = [run(program, source, folder, ends=None) for _ in range(1 + max(1, options.repeats))]
     best = min(runs[1:], key=lambda found: found["cpu"])
-    unknown = {"cold_cpu": "", "cold_wall": "", "compiled": "", "again": ""}
-    return {"case": name, **unknown, "warm_cpu": best["cpu"], "warm_wall": best["wall"]}
+    warm = {"warm_cpu": best["cpu"], "warm_wall": best["wall"]}
+    return {"case": name, "cold_cpu": "", "cold_wall": "", **warm, "compiled": "", "again": ""}
 
 
 def readme(source: Path) -> str:
