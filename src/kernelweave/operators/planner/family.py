@@ -167,8 +167,8 @@ class CachedFamily(Derived):
 
     def why(self, task: Task) -> str:
         """Compare with one matrix."""
-        one, allowed = show_bytes(SINGLE * task.n**2), show_bytes(task.budget)
-        return f"one Gram matrix would take {one} of the {allowed} allowed, so columns are cached"
+        one, allowed = show_bytes(SINGLE * task.n**2 + task.prepared_bytes), show_bytes(task.budget)
+        return f"one Gram matrix{with_rows(task)} would take {one} of the {allowed} allowed, so columns are cached"
 
     def bytes(self, task: Task) -> float:
         """Return the bytes of the columns."""

@@ -132,11 +132,10 @@ class Task:
     @cached_property
     def prepared_bytes(self) -> float:
         """Bytes that prepared rows take beyond those of the rows themselves, judged by some of them."""
-        bases = self.family.bases if self.need == "parts" else self.kernels[:1]
-        given = _arrays(self.sample)
-        fresh = [a for base in bases for a in self._sampled(base) if not any(np.may_share_memory(a, b) for b in given)]
-        extra = max(0, sum(a.nbytes for a in fresh) - sum(a.nbytes for a in given))
-        return extra * self.n / max(1, len(some_rows(self.n)))
+        given, made = self._judged
+        fresh = [array for array in made if not any(np.may_share_memory(array, other) for other in given)]
+        extra = sum(array.nbytes for array in fresh) - sum(array.nbytes for array in given)
+        return max(0, extra) * self.n / max(1, self._judges)
 
     @property
     def steps(self) -> float:
@@ -146,18 +145,29 @@ class Task:
     @cached_property
     def value_cost(self) -> float:
         """Roughly, the nanoseconds of one kernel value: by the numbers of a prepared row."""
-        base = self.family.bases[0] if self.need in ("parts", "columns") else self.kernel
-        numbers = sum(a.size for a in self._sampled(base)) / max(1, len(some_rows(self.n)))
-        return VALUE_COST + numbers * (TABLE_COST if isinstance(self.sample, np.ndarray) else STRING_COST)
+        groups = self.groups if self.need == "parts" else 1
+        numbers = sum(array.size for array in self._judged[1]) / max(1, self._judges * groups)
+        return VALUE_COST + numbers * (TABLE_COST if isinstance(self.X, np.ndarray) else STRING_COST)
 
-    def _sampled(self, base: Kernel) -> list[Array]:
-        """Return what some prepared rows consist of; nothing for matrices, which have no part of their rows alone."""
+    @property
+    def _judges(self) -> int:
+        return self.n if self.n <= PREPARED_UP_TO else len(some_rows(self.n))
+
+    @cached_property
+    def _judged(self) -> tuple[list[Array], list[Array]]:
+        """The arrays of rows, and of prepared rows; none for matrices, of which some rows have no part."""
+        few = self.n <= PREPARED_UP_TO
+        given = _arrays(self.X if few else self.sample)
+        bases = self.family.bases if self.need == "parts" else self.kernels[:1]
         try:
-            return _arrays(base.prepare(self.sample))
+            made = _arrays(self.prepared if few else tuple(base.prepare(self.sample) for base in bases))
         except ValueError:
-            return []
+            return given, []
+        return given, made
 
 
+PREPARED_UP_TO = 512
+"""Rows up to which all are prepared to tell what that takes: kernel values will need them."""
 WORKING_SET = 512
 """Rows that move together in a step of a solver."""
 VALUE_COST, TABLE_COST, STRING_COST = 4.0, 0.1, 1.0

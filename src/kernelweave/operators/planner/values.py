@@ -73,8 +73,9 @@ class CachedValues(Candidate):
 
     def why(self, task: Task) -> str:
         """Compare with the whole matrix."""
+        whole, allowed = show_bytes(SINGLE * task.n**2 + task.prepared_bytes), show_bytes(task.budget)
         return (
-            f"the Gram matrix would take {show_bytes(4.0 * task.n**2)} of the {show_bytes(task.budget)} allowed, so "
+            f"the Gram matrix{with_rows(task)} would take {whole} of the {allowed} allowed, so "
             f"{cached_columns(task)} of {task.n} columns are cached"
         )
 
