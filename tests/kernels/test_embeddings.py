@@ -80,7 +80,7 @@ def test_polynomials_are_written_out(columns, degree, coef0, gamma):
 
 
 def test_polynomials_too_wide_or_indefinite_are_told():
-    with pytest.raises(ValueError, match="has 5151 monomials of 100 columns, more than the 5000"):
+    with pytest.raises(ValueError, match="has 5151 monomials of 100 columns, more than the limit of 5000"):
         kw.Polynomial(2).features(np.ones((2, 100)))
     with pytest.raises(ValueError, match="negative weight"):
         kw.Polynomial(2, coef0=-1.0).features(X)

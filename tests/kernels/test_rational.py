@@ -282,7 +282,7 @@ def test_features_and_names():
     Y = Sequences.from_strings(["ACGT" * 10, "GT" * 20])
     assert long.counts(Y).codes.shape[1] == 2
     np.testing.assert_allclose(long.counts(Y).gram(long.counts(Y)), NGram(30).gram(Y))
-    with pytest.raises(ValueError, match="more than column numbers"):
+    with pytest.raises(ValueError, match="more than 63-bit column numbers can hold"):
         long.features(Y)
 
 

@@ -212,7 +212,7 @@ def test_features_have_fixed_columns_up_to_63_bits():
     F = kernel.features(dna(texts(2, 141)))
     assert F.shape == (2, 141 * (4**21 - 4) // 3)
     assert kernel.names(F.indices[-1:])[0][1] == 140
-    with pytest.raises(ValueError, match="more than column numbers of 63 bits"):
+    with pytest.raises(ValueError, match="more than 63-bit column numbers can hold"):
         WeightedDegree(40).features(dna(["ACGT" * 10]))
 
 
