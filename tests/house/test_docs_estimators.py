@@ -72,7 +72,7 @@ def test_what_means_the_same_is_said_in_the_same_words(word):
 
 @pytest.mark.parametrize("name", [name for name in ESTIMATORS if not name.startswith("CGBoost")])
 def test_the_losses_and_solvers_named_are_those_of_the_registries(name):
-    task, documented = getattr(kw, name)._task, entries(name, "Parameters")
+    task, documented = getattr(kw, name)._learns.task, entries(name, "Parameters")
     losses = {loss for loss, kind in LOSSES.items() if kind.task == task}
     if "loss" in documented:
         assert {name.partition(":")[0] for name in re.findall(r'"([\w:.]+)"', documented["loss"])} <= losses

@@ -158,7 +158,7 @@ def test_listeners_hear_of_a_compilation_and_of_nothing_else(monkeypatch, tmp_pa
 
 
 def test_verbose_says_that_a_fit_compiles(caplog, monkeypatch, tmp_path):
-    from kernelweave.estimators.one.base import show_compilation
+    from kernelweave.estimators.fitting import show_compilation
 
     monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
     with caplog.at_level(logging.INFO, logger="kernelweave"):

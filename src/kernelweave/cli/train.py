@@ -178,54 +178,24 @@ def _counts_text(y: Any, task: str) -> str:
 
 def _choose_kernel(model: Any, X: Any, asked: list[Any], normalize: str | None, say: Output) -> None:
     """Set the kernel or kernels and their scaling: those asked for, else what suits the data; say which."""
-    from kernelweave.data.kinds import alphabet_of, blocks_of
-    from kernelweave.kernels import Sum
-    from kernelweave.kernels.abilities import Positional
+    from kernelweave.data.kinds import blocks_of
+    from kernelweave.estimators.defaults import Usual, on_views, usual_kernels, usual_scaling
 
-    many = "kernels" in model.get_params(deep=False)
+    known = model.get_params(deep=False)
+    many, views = "kernels" in known, blocks_of(X)
     if not many and len(asked) > 1:
         raise ValueError(f"--model kernel learns with one kernel, but --kernel was given {len(asked)} times.")
-    kernels, why = (asked, "as asked") if asked else _usual_kernels(model, X)
-    views, strings = blocks_of(X), alphabet_of(X) is not None
-    if views is not None:
-        kernels = [kernel.on(name) for kernel in kernels for name in views]
-        kernels, why = (kernels, f"{why}, on each view") if many else ([Sum(kernels)], f"{why}, added over the views")
-    # K-mers with a place give every row of letters the same length: one factor for all keeps them on tries.
-    placed = all(isinstance(kernel, Positional) for kernel in kernels)
-    usual = "trace" if placed or (many and not strings) else "none"
-    scaling = normalize or ("cosine" if strings and not placed else usual)
+    if not asked:
+        kernels, why = usual_kernels(X, many, cheap_first="columns_per_round" in known)
+        why += " (--kernel changes it)"
+    elif views is not None:
+        kernels, why = on_views([kernel.on(name) for kernel in asked for name in views], "as asked", many)
+    else:
+        kernels, why = Usual(asked, "as asked")
+    scaling = (usual_scaling(kernels, X, many) or "none") if normalize is None else normalize
     model.set_params(**{"kernels": kernels} if many else {"kernel": kernels[0]})
     model.set_params(normalize=None if scaling == "none" else scaling)
     say.note("kernels" if many else "kernel", f"{', '.join(map(repr, kernels))}, {why}; normalized: {scaling}")
-
-
-def _usual_kernels(model: Any, X: Any) -> tuple[list[Any], str]:
-    """Return the kernels for rows of this kind where none are asked for, and why."""
-    from kernelweave.data.kinds import alphabet_of, blocks_of, kind_of
-    from kernelweave.kernels import RBF, Linear
-
-    if alphabet_of(X) is not None:
-        kernel, why = _string_kernel(X)
-        return [kernel], why
-    if not kind_of(X).tabular and blocks_of(X) is None:
-        raise ValueError(f"There is no usual kernel for {kind_of(X).noun}; name one with --kernel.")
-    if "columns_per_round" in model.get_params(deep=False):
-        return [Linear(), RBF(gamma="scale")], "the usual ones for tables, the cheap one first"
-    return [RBF(gamma="scale")], "the usual one for tables; width from the variance of the columns"
-
-
-def _string_kernel(X: Any) -> tuple[Any, str]:
-    from kernelweave.data.kinds import kind_of
-    from kernelweave.kernels import NGram, Spectrum, WeightedDegree
-
-    if kind_of(X).uncertain:
-        return NGram(2, cumulative=True), "the usual one for lattices (--kernel changes it)"
-    letters = X.alphabet.kind == "characters"
-    if X.is_fixed_length and letters and X.shape[1]:
-        return WeightedDegree(min(20, X.shape[1])), "because all sequences have the same length (--kernel changes it)"
-    k = {"words": 1, "bytes": 4}.get(X.alphabet.kind, 6 if X.alphabet.size <= 6 else 3)
-    reason = "because sequences have different lengths" if letters else "the usual one for text"
-    return Spectrum(k), f"{reason} (--kernel changes it)"
 
 
 def _with_scaler(model: Any, X: Any, standardize: bool, say: Output) -> Any:

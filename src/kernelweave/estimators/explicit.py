@@ -71,7 +71,7 @@ def _factorised(kernel: Kernel, X: Any, weight: Array, tolerance: float, rank: i
         warnings.warn(
             f"{kernel!r} is factorised into {rank} features with a relative error of {error:.2g}, above the tolerance "
             f"{tolerance:.2g}; raise feature_rank, memory_limit or feature_tolerance, or use kw.Fourier or kw.Nystrom.",
-            UserWarning, stacklevel=5,
+            UserWarning, stacklevel=6,
         )  # fmt: skip
     return made
 

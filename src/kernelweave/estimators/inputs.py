@@ -5,7 +5,7 @@ Rows are recognised, described and checked by their row kind (`kernelweave.data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
@@ -15,28 +15,10 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from kernelweave.data import Views
 from kernelweave.data.kinds import blocks_of, convert, describe, kind_of, matched, named
 from kernelweave.data.tables import check_list, first_not_finite
-from kernelweave.kernels import Kernel, Precomputed, parse
-from kernelweave.kernels.reference import takes_gram
+from kernelweave.kernels import Kernel
 from kernelweave.kernels.tree import all_leaves
 
 Array = np.ndarray
-
-
-def as_kernel(kernel: Any, default: Kernel) -> Kernel:
-    """Return the kernel a user gave: an object, a short text such as "rbf:0.5", or None for the default."""
-    if kernel is None:
-        return default
-    if isinstance(kernel, str):
-        return parse(kernel)
-    if not isinstance(kernel, Kernel):
-        raise TypeError(f"kernel must be a Kernel or a text such as 'rbf', not {type(kernel).__name__}.")
-    return kernel
-
-
-def is_pairwise(kernels: Sequence[Any]) -> bool:
-    """Tell whether X is a Gram matrix for the kernels that a user gave, so that folds cut its columns, too."""
-    known = [Precomputed() if isinstance(kernel, str) and kernel == "precomputed" else kernel for kernel in kernels]
-    return all(isinstance(kernel, Kernel) for kernel in known) and takes_gram(known)
 
 
 def training_rows(estimator: Any, X: Any, kernels: Iterable[Kernel]) -> Any:

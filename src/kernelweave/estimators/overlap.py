@@ -45,7 +45,7 @@ def warn_if_nothing_shared(kernels: Sequence[Kernel], X: Any, engine: Engine) ->
             f"No two training rows share anything that {names} counts, so that nothing was learned from one row about "
             "another; take shorter k-mers, or a kernel that allows for differences."
         )
-    warnings.warn(text, UserWarning, stacklevel=5)
+    warnings.warn(text, UserWarning, stacklevel=6)
 
 
 def _shares_nothing(kernel: Kernel, X: Any, engine: Engine) -> bool:

@@ -13,16 +13,16 @@ column of a weighted row pays, by way of columns multiplied by sqrt(s) with coef
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from kernelweave.engines import one_blas_thread
+from kernelweave.estimators.base import Array, Estimator
 from kernelweave.estimators.cgboost.course import (
     column_shares,
     columns_per_kernel,
@@ -32,11 +32,10 @@ from kernelweave.estimators.cgboost.course import (
     round_columns,
 )
 from kernelweave.estimators.cgboost.holdout import USUAL_FRACTION, Held, cut, draw, matrices
-from kernelweave.estimators.inputs import is_pairwise, new_rows, positive, training_rows
-from kernelweave.estimators.mkl.base import MKLEstimator
-from kernelweave.estimators.normalize import normalized
-from kernelweave.estimators.one.base import INTERCEPTS, Certificate, KernelEstimator, join_traces, make_monitor
-from kernelweave.estimators.overlap import warn_if_nothing_shared
+from kernelweave.estimators.fitting import Certificate, join_traces, make_monitor
+from kernelweave.estimators.inputs import positive
+from kernelweave.estimators.kernel_list import KernelList, fitted_to, refuse_overflow
+from kernelweave.estimators.targets import Error, Targets
 from kernelweave.kernels import Kernel, reference
 from kernelweave.operators.columns.pool import ColumnPool
 from kernelweave.operators.expansion.rows import RowExpansion
@@ -46,24 +45,29 @@ from kernelweave.solvers.boost.rules import TERMINATIONS, Rules, Validation
 from kernelweave.solvers.boost.stages import BoostResult
 from kernelweave.solvers.choose import master_name
 
-Array = np.ndarray
 ORDERS = ("given", "cost")
 ROUNDS_AT_ONCE = 32
 """Rounds whose outputs on new rows are computed together."""
 SEEDS = 2**31 - 1
-Error = Callable[[Array], float]
 
 
-class CGBoostEstimator(KernelEstimator):
+class CGBoostEstimator(Estimator):
     """Many kernels, one coefficient for each kernel and training row."""
 
-    kernel = None
     _kinds: tuple[str, ...]
-    _judges: Callable[[Any, Any], Held]
+    kernels_: list[Kernel]
+
+    @property
+    def _kernel_list(self) -> KernelList:
+        return KernelList(self.kernels, many=True)
+
+    @property
+    def _used_kernels(self) -> list[Kernel]:
+        return self.kernels_
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if hasattr(self, "nu") and positive("nu", self.nu) > 1:
+        if positive("nu", self.nu) > 1:
             raise ValueError(f"nu={self.nu!r} must be at most 1: it bounds a fraction of the rows.")
         for name, known in (("penalty", PENALTIES), ("kernel_order", ORDERS), ("loss", self._kinds)):
             if getattr(self, name) not in known:
@@ -97,16 +101,9 @@ class CGBoostEstimator(KernelEstimator):
             named, strategy, sizes[0] or "auto", sizes[1], float(self.tol), int(self.max_iter), sizes[2] or "auto", seed
         )
 
-    def _given_kernels(self, X: Any = None, weight: Array | None = None) -> list[Kernel]:
-        return MKLEstimator._given_kernels(self, X, weight)
-
-    def _rows(self, X: Any) -> Any:
-        self._check_parameters()
-        return training_rows(self, X, self._given_kernels())
-
     def _fraction(self, validation: Any) -> float:
         """Return which share of the rows to hold out, 0 for none."""
-        given = getattr(self, "validation_fraction", None)
+        given = self.get_params(deep=False).get("validation_fraction")
         if given is not None and not 0 < positive("validation_fraction", given) < 1:
             raise ValueError(f"validation_fraction={given!r} must lie between 0 and 1.")
         if validation is not None:
@@ -127,13 +124,17 @@ class CGBoostEstimator(KernelEstimator):
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(f"In validation=(X, y): {error}") from error
 
+    def _judges(self, X: Any, y: Any) -> Held:
+        """Return validation rows, checked."""
+        raise NotImplementedError
+
     def _split(self, X: Any, strata: Array, y: Array, weight: Array, held: Held | None, fraction: float) -> _Training:
         """Return what to train on and what to judge by, and draw the latter where a share of the rows was asked for."""
         rng = check_random_state(self.random_state)
         rows = np.flatnonzero(weight > 0)
         judges = draw(strata, rows, fraction, rng) if fraction else np.empty(0, np.int64)
         rows = np.setdiff1d(rows, judges)
-        given = matrices(self._given_kernels(), X)
+        given = matrices(self._kernel_list.on(X, weight), X)
         whole = len(rows) == len(weight)
         if given and not whole and self.normalize == "variance":
             raise ValueError("normalize='variance' needs all rows of a precomputed matrix; use 'trace' or None.")
@@ -145,24 +146,47 @@ class CGBoostEstimator(KernelEstimator):
 
     def _pool(self, X: Any, weight: Array) -> ColumnPool:
         """Fix what the kernels learn from the rows, scale them, and plan how their columns are held."""
-        engine, given = self._engine(), self._given_kernels(X, weight)
+        engine, given = self._engine(), self._kernel_list.on(X, weight)
         self.kernel_names_ = np.array([repr(kernel) for kernel in given])
-        kernels, fitted = [], [kernel.fitted(X, weight) for kernel in given]
-        warn_if_nothing_shared(fitted, X, engine)
-        for kernel in fitted:
-            kernel = normalized(kernel, X, self.normalize, engine, weight, centre=self._task != "novelty")
-            bad = np.flatnonzero(~np.isfinite(kernel.diag(X)))
-            if len(bad):
-                raise ValueError(f"Kernel {kernel!r} of row {bad[0]} with itself is not finite; rescale the features.")
-            kernels.append(kernel)
+        kernels = fitted_to(given, X, weight, self.normalize, engine, centre=self._task != "novelty")
+        for name, kernel in zip(self.kernel_names_, kernels):
+            refuse_overflow([name], kernel.diag(X))
         self.kernels_ = kernels
         scale = np.sqrt(weight) if self.penalty == "l2" and np.any(weight != 1) else None
         pool = ColumnPool(kernels, X, engine, self.memory_limit, scale)
         self.memory_plan_ = pool.plan
         return pool
 
+    def _fit(self, X: Any, targets: Targets, validation: Any, strata: Array) -> None:
+        """Learn from checked rows: cut off what judges, solve one problem for each output, keep the rounds.
+
+        Parameters
+        ----------
+        validation : rows and targets that judge the rounds, or None
+        strata : (n,) classes that rows are held out of in equal shares; all alike where there are none
+        """
+        fraction = self._fraction(validation)
+        held = self._given_judges(validation)
+        training = self._split(X, strata, targets.y, targets.weight, held, fraction)
+        rows, held = training.rows, training.held
+        weight, values = targets.weight[rows], targets.values[:, rows]
+        judged = [None] * len(values) if held is None else self._judged(held)
+        errors: list[tuple[Error, Error | None]] = [
+            (
+                self._learns.error(line, weight),
+                None if held is None or judge is None else self._learns.error(judge, held.weight),
+            )
+            for line, judge in zip(values, judged)
+        ]
+        cost = weight if self._task == "novelty" else targets.cost[rows]
+        self._boost(X, training, values, cost, weight, errors)
+
+    def _judged(self, held: Held) -> Array:
+        """Return what the outputs of validation rows should be, (outputs, rows)."""
+        return held.y[None, :]
+
     def _boost(
-        self, X: Any, training: _Training, targets: Sequence[Array], cost: Array, weight: Array,
+        self, X: Any, training: _Training, targets: Array, cost: Array, weight: Array,
         errors: Sequence[tuple[Error, Error | None]],
     ) -> None:  # fmt: skip
         """Solve one problem for each row of targets on the training rows, and set the fitted attributes."""
@@ -184,8 +208,8 @@ class CGBoostEstimator(KernelEstimator):
 
     def _problem(self, y: Array, cost: Array) -> BoostProblem:
         return BoostProblem(
-            self.loss, y, cost, self.penalty, bool(self.positive), INTERCEPTS[self.fit_intercept],
-            float(getattr(self, "epsilon", 0.0)), float(self.nu),
+            self.loss, y, cost, self.penalty, bool(self.positive), self._intercept(),
+            float(self.get_params(deep=False).get("epsilon", 0.0)), float(self.nu),
         )  # fmt: skip
 
     def _keep_rounds(self, results: list[BoostResult], X: Any, rows: Array, scale: Array | None) -> None:
@@ -211,15 +235,6 @@ class CGBoostEstimator(KernelEstimator):
         self.stopped_by_ = [result.reason for result in results]
         self.converged_ = all(result.converged for result in results)
 
-    def _outputs(self, X: Any) -> Array:
-        X = self._new(X)
-        return self.expansion_.scores(X, self._engine()) + self.intercept_
-
-    def _contributions(self, X: Any) -> Array:
-        """Return what every kernel contributes to each output of new rows, (m, rows, outputs)."""
-        X = self._new(X)
-        return self.expansion_.contributions(X, self._engine())
-
     def _staged_outputs(self, X: Any) -> Iterator[Array]:
         """Yield the outputs of new rows after each round, (rows, outputs), up to the round that is kept."""
         X, outputs = self._new(X), len(self.intercept_)
@@ -233,20 +248,20 @@ class CGBoostEstimator(KernelEstimator):
             for place in range(len(numbers)):
                 yield values[:, place] + intercepts[place]
 
-    def _new(self, X: Any) -> Any:
-        check_is_fitted(self, "columns_")
-        return new_rows(self, X, self.kernels_)
+    def _staged_decisions(self, X: Any) -> Iterator[Array]:
+        """Yield the decision values after each round; the last ones are those of the model."""
+        for number, outputs in enumerate(self._staged_outputs(X)):
+            yield self._learns.decisions(self, outputs, self.stages_[0].intercept_at(number))
+
+    def staged_predict(self, X: Any) -> Iterator[Array]:
+        """Yield what is predicted of each row after each round; the last ones are those of `predict`."""
+        for values in self._staged_decisions(X):
+            yield self._learns.predictions(self, values)
 
     def _expand(self) -> RowExpansion:
         outputs = len(self.intercept_)
         shares = column_shares(self.columns_, self.support_, outputs)
         return RowExpansion(self.kernels_, self.reference_, shares, outputs)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        kernels = self.kernels if isinstance(self.kernels, list | tuple) else ()
-        tags.input_tags.pairwise = is_pairwise(kernels)
-        return tags
 
 
 class _Training:
@@ -268,4 +283,4 @@ def _warn_unless_converged(results: list[BoostResult], tol: float) -> None:
         "stalled": f"Rounding ends the fit at {gap} after {rounds}; raise tol or set normalize.",
     }
     usual = f"The fit ended at {gap}, above tol={tol:g}, after {rounds}; raise max_iter or tol."
-    warnings.warn(texts.get(worst.reason, usual), ConvergenceWarning, stacklevel=4)
+    warnings.warn(texts.get(worst.reason, usual), ConvergenceWarning, stacklevel=5)

@@ -6,18 +6,16 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
 
-from kernelweave.estimators.cgboost.base import CGBoostEstimator, Error
+from kernelweave.estimators.base import Array
+from kernelweave.estimators.cgboost.base import CGBoostEstimator
 from kernelweave.estimators.cgboost.holdout import Held
-from kernelweave.estimators.inputs import new_rows, row_weights, targets
-from kernelweave.estimators.one.base import Array
-from kernelweave.estimators.one.classifier import label_signs, some_classes
+from kernelweave.estimators.inputs import new_rows, targets
+from kernelweave.estimators.predicting import Classifying
+from kernelweave.estimators.targets import label_signs
 
 
-class CGBoostClassifier(ClassifierMixin, CGBoostEstimator):
+class CGBoostClassifier(Classifying, CGBoostEstimator):
     """Sparse mixture of kernels, one coefficient for each kernel and training row, with a certificate.
 
     Minimises ``R(a) + C sum_i s_i max(0, 1 - y_i f(x_i))`` with ``f(x) = sum_j a_j K_p(x, x_i) + b``, where each column
@@ -100,7 +98,6 @@ class CGBoostClassifier(ClassifierMixin, CGBoostEstimator):
     ('all', True, True)
     """
 
-    _task = "classification"
     _kinds = ("hinge", "nu_classification")
 
     def __init__(
@@ -167,64 +164,22 @@ class CGBoostClassifier(ClassifierMixin, CGBoostEstimator):
         validation : rows and labels (X, y) that judge the rounds, in place of `validation_fraction`
         """
         X = self._rows(X)
-        y = targets(X, y)
-        check_classification_targets(y)
-        weight = row_weights(sample_weight, X)
-        self.classes_ = some_classes(y, weight)
-        fraction = self._fraction(validation)
-        held = self._given_judges(validation)
-        training = self._split(X, y, y, weight, held, fraction)
-        cost = (self.C * weight * compute_sample_weight(self.class_weight, y))[training.rows]
-        kept, weight = y[training.rows], weight[training.rows]
-        signs, held = label_signs(kept, self.classes_), training.held
-        judged = [None] * len(signs) if held is None else label_signs(held.y, self.classes_)
-        errors = [
-            (_wrong(sign, weight), None if held is None or judge is None else _wrong(judge, held.weight))
-            for sign, judge in zip(signs, judged)
-        ]
-        self._boost(X, training, signs, cost, weight, errors)
+        found = self._learns.read(self, X, y, sample_weight)
+        self._fit(X, found, validation, found.y)
         return self
 
     def _judges(self, X: Any, y: Any) -> Held:
         """Return validation rows, checked."""
-        X = new_rows(self, X, self._given_kernels())
+        X = new_rows(self, X, self._kernel_list.described())
         y = targets(X, y)
         strange = np.setdiff1d(y, self.classes_)
         if len(strange):
             raise ValueError(f"The rows have the class {strange.tolist()[0]!r}, which the training rows do not have.")
         return Held(X, y, np.ones(len(y)))
 
-    def decision_function(self, X: Any, per_kernel: bool = False) -> Array:
-        """Return decision values: (rows,) for two classes (positive means the second), else (rows, classes).
-
-        With ``per_kernel`` a last axis holds what each kernel contributes; with the intercept they add up.
-        """
-        if per_kernel:
-            parts = np.moveaxis(self._contributions(X), 0, -1)
-            return parts[:, 0] if len(self.classes_) == 2 else parts
-        return self._values(self._outputs(X))
+    def _judged(self, held: Held) -> Array:
+        return label_signs(held.y, self.classes_)
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
         """Yield the decision values after each round; the last ones are those of `decision_function`."""
-        for outputs in self._staged_outputs(X):
-            yield self._values(outputs)
-
-    def predict(self, X: Any) -> Array:
-        """Return the class of each row."""
-        return self._labels(self.decision_function(X))
-
-    def staged_predict(self, X: Any) -> Iterator[Array]:
-        """Yield the class of each row after each round."""
-        for values in self.staged_decision_function(X):
-            yield self._labels(values)
-
-    def _values(self, outputs: Array) -> Array:
-        return outputs[:, 0] if len(self.classes_) == 2 else outputs
-
-    def _labels(self, values: Array) -> Array:
-        return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
-
-
-def _wrong(signs: Array, weight: Array) -> Error:
-    """Return the share of rows on the wrong side, as `predict` has it: an output of 0 is negative."""
-    return lambda outputs: float(weight @ ((outputs > 0) != (signs > 0)) / weight.sum())
+        yield from self._staged_decisions(X)

@@ -6,19 +6,16 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import OutlierMixin
 
-from kernelweave.estimators.cgboost.base import CGBoostEstimator, Error
+from kernelweave.estimators.base import Array
+from kernelweave.estimators.cgboost.base import CGBoostEstimator
 from kernelweave.estimators.cgboost.holdout import Held
-from kernelweave.estimators.inputs import new_rows, row_weights, targets
-from kernelweave.estimators.one.base import Array
-from kernelweave.estimators.one.novelty import BORDER
-
-KINDS = (-1, 1)
-"""Labels of rows that are novel, and of those that are not."""
+from kernelweave.estimators.inputs import new_rows, targets
+from kernelweave.estimators.predicting import Detecting
+from kernelweave.estimators.targets import NORMAL, NOVEL
 
 
-class CGBoostNovelty(OutlierMixin, CGBoostEstimator):
+class CGBoostNovelty(Detecting, CGBoostEstimator):
     """Sparse mixture of kernels that tells where rows lie, one coefficient for each kernel and training row.
 
     Minimises ``-rho + 1/(nu N) sum_i s_i max(0, rho - f(x_i))`` with N the sum of the weights s, over mixtures f
@@ -94,10 +91,7 @@ class CGBoostNovelty(OutlierMixin, CGBoostEstimator):
     array([ 1, -1])
     """
 
-    _task = "novelty"
     _kinds = ("one_class",)
-    loss = "one_class"
-    fit_intercept = True
 
     def __init__(
         self,
@@ -147,62 +141,26 @@ class CGBoostNovelty(OutlierMixin, CGBoostEstimator):
         ``validation=(X, y)`` are rows that judge the rounds, with labels 1 (normal) and -1 (novel).
         """
         X = self._rows(X)
-        weight = row_weights(sample_weight, X)
         if validation is None and "TR3" in self._rules().termination:
             raise ValueError("TR3 needs labelled validation rows; pass them to fit as validation=(X, y).")
-        self._fraction(validation)
-        held = self._given_judges(validation)
-        none = np.zeros(len(weight))
-        training = self._split(X, none, none, weight, held, 0.0)
-        weight, held = weight[training.rows], training.held
-        inside = np.ones(len(weight))
-        errors = [(_wrong(inside, weight), None if held is None else _wrong(held.y, held.weight))]
-        self._boost(X, training, [inside], weight, weight, errors)
+        found = self._learns.read(self, X, y, sample_weight)
+        self._fit(X, found, validation, found.y)
         self.offset_ = -self.intercept_
         return self
 
     def _judges(self, X: Any, y: Any) -> Held:
         """Return validation rows, checked."""
-        X = new_rows(self, X, self._given_kernels())
+        X = new_rows(self, X, self._kernel_list.described())
         y = targets(X, y)
-        if not np.isin(y, KINDS).all():
+        if not np.isin(y, (NOVEL, NORMAL)).all():
             raise ValueError("Validation rows of novelty detection must have the labels 1 (normal) and -1 (novel).")
-        if "TR3" in self._rules().termination and len(np.unique(y)) < len(KINDS):
+        if "TR3" in self._rules().termination and len(np.unique(y)) < 2:
             raise ValueError(
                 "TR3 needs both normal (1) and novel (-1) validation rows: where all have the same label, a model that "
                 "predicts it for every row has no error."
             )
         return Held(X, y.astype(float), np.ones(len(y)))
 
-    def decision_function(self, X: Any, per_kernel: bool = False) -> Array:
-        """Return how far each row lies inside (positive) or outside; with ``per_kernel`` each kernel's part."""
-        if per_kernel:
-            return self._contributions(X)[:, :, 0].T
-        return self._values(self._outputs(X)[:, 0], float(self.intercept_[0]))
-
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
         """Yield the decision values after each round; the last ones are those of `decision_function`."""
-        for place, outputs in enumerate(self._staged_outputs(X)):
-            yield self._values(outputs[:, 0], self.stages_[0].intercept_at(place))
-
-    def score_samples(self, X: Any) -> Array:
-        """Return the outputs before the level is taken off, (rows,)."""
-        return self.decision_function(X) + self.offset_[0]
-
-    def predict(self, X: Any) -> Array:
-        """Return 1 for rows that look like training, -1 for novel ones; a row on the border is not novel."""
-        return np.where(self.decision_function(X) >= 0, 1, -1)
-
-    def staged_predict(self, X: Any) -> Iterator[Array]:
-        """Yield 1 or -1 for each row after each round."""
-        for values in self.staged_decision_function(X):
-            yield np.where(values >= 0, 1, -1)
-
-    def _values(self, outputs: Array, intercept: float) -> Array:
-        outputs[np.abs(outputs) <= BORDER * abs(intercept)] = 0.0
-        return outputs
-
-
-def _wrong(signs: Array, weight: Array) -> Error:
-    """Return the share of rows on the wrong side; a row on the border is not novel."""
-    return lambda outputs: float(weight @ ((outputs >= 0) != (signs > 0)) / weight.sum())
+        yield from self._staged_decisions(X)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
-from kernelweave.estimators.cgboost.base import CGBoostEstimator, Error
+from kernelweave.estimators.cgboost.base import CGBoostEstimator
 from kernelweave.estimators.cgboost.holdout import Held
-from kernelweave.estimators.inputs import new_rows, real_targets, row_weights
-from kernelweave.estimators.one.base import Array
+from kernelweave.estimators.inputs import new_rows, real_targets
+from kernelweave.estimators.predicting import Regressing
 
 
-class CGBoostRegressor(RegressorMixin, CGBoostEstimator):
+class CGBoostRegressor(Regressing, CGBoostEstimator):
     """Sparse mixture of kernels for regression, one coefficient for each kernel and training row, with a certificate.
 
     Minimises ``R(a) + C sum_i s_i max(0, |f(x_i) - y_i| - epsilon)``; errors in the trace and of "TR3" are
@@ -94,7 +92,6 @@ class CGBoostRegressor(RegressorMixin, CGBoostEstimator):
     True
     """
 
-    _task = "regression"
     _kinds = ("epsilon_insensitive", "nu_regression")
 
     def __init__(
@@ -155,32 +152,12 @@ class CGBoostRegressor(RegressorMixin, CGBoostEstimator):
         ``validation=(X, y)`` are rows that judge the rounds, in place of `validation_fraction`.
         """
         X = self._rows(X)
-        y = real_targets(X, y)
-        weight = row_weights(sample_weight, X)
-        fraction = self._fraction(validation)
-        held = self._given_judges(validation)
-        training = self._split(X, np.zeros(len(y)), y, weight, held, fraction)
-        kept, weight, held = y[training.rows], weight[training.rows], training.held
-        errors = [(_off(kept, weight), None if held is None else _off(held.y, held.weight))]
-        self._boost(X, training, [kept], self.C * weight, weight, errors)
+        found = self._learns.read(self, X, y, sample_weight)
+        self._fit(X, found, validation, np.zeros(len(found.y)))
         return self
 
     def _judges(self, X: Any, y: Any) -> Held:
         """Return validation rows, checked."""
-        X = new_rows(self, X, self._given_kernels())
+        X = new_rows(self, X, self._kernel_list.described())
         y = real_targets(X, y)
         return Held(X, y, np.ones(len(y)))
-
-    def predict(self, X: Any, per_kernel: bool = False) -> Array:
-        """Return the predicted value of each row; with ``per_kernel`` what each kernel contributes, (rows, m)."""
-        return self._contributions(X)[:, :, 0].T if per_kernel else self._outputs(X)[:, 0]
-
-    def staged_predict(self, X: Any) -> Iterator[Array]:
-        """Yield the predicted values after each round; the last ones are those of `predict`."""
-        for outputs in self._staged_outputs(X):
-            yield outputs[:, 0]
-
-
-def _off(y: Array, weight: Array) -> Error:
-    """Return the mean absolute error."""
-    return lambda outputs: float(weight @ np.abs(outputs - y) / weight.sum())

@@ -24,7 +24,7 @@ from kernelweave.data import Alphabet
 from kernelweave.data.kinds import Description, RowKind, find, kind_of, named
 from kernelweave.data.rows import IDS
 from kernelweave.estimators.cgboost.course import Course
-from kernelweave.estimators.one.base import Certificate
+from kernelweave.estimators.fitting import Certificate
 from kernelweave.kernels.approximate.fourier import Waves
 from kernelweave.kernels.approximate.landmarks import Landmarks
 from kernelweave.kernels.base import Kernel

@@ -9,9 +9,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from kernelweave.engines import one_blas_thread
+from kernelweave.estimators.base import Array, Estimator
 from kernelweave.estimators.explicit import (
     approximation_error,
     forget_stream,
@@ -20,20 +20,12 @@ from kernelweave.estimators.explicit import (
     split_params,
     with_features,
 )
-from kernelweave.estimators.inputs import as_kernel, is_pairwise, new_rows, training_rows
-from kernelweave.estimators.normalize import normalized
-from kernelweave.estimators.one.base import (
-    KernelEstimator,
-    join_traces,
-    keep_certificate,
-    make_monitor,
-    warn_unless_converged,
-)
-from kernelweave.estimators.overlap import warn_if_nothing_shared
-from kernelweave.kernels import RBF, Kernel, Linear, Precomputed, reference
+from kernelweave.estimators.fitting import join_traces, keep_certificate, make_monitor, warn_unless_converged
+from kernelweave.estimators.kernel_list import KernelList, fitted_to, refuse_overflow
+from kernelweave.estimators.targets import Targets
+from kernelweave.kernels import Kernel, Precomputed, reference
 from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import count
-from kernelweave.kernels.positional.windows import Windows
 from kernelweave.kernels.tree import all_leaves
 from kernelweave.operators import Task, choose
 from kernelweave.operators.base import Restrictable
@@ -51,9 +43,7 @@ from kernelweave.solvers.mkl import MKL_SOLVERS, check_mkl_solver
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.result import Result
 
-Array = np.ndarray
-DEFAULT_FACTORS = (0.1, 1.0, 10.0)
-"""Without kernels, a linear one and Gaussians of these multiples of the data's own scale are combined."""
+DEFINITE = "multiple kernel learning needs kernels that are"
 SAMPLE = 64
 """Rows on which kernels are compared with each other."""
 ONE_THREAD_UP_TO = 1000
@@ -65,56 +55,54 @@ ALIKE = 0.9999
 """Correlation of two centred kernel matrices from which on their weights are arbitrary."""
 
 
-class MKLEstimator(KernelEstimator):
+class MKLEstimator(Estimator):
     """Many kernels, one weight each (for each output, or shared)."""
 
-    kernel = None
+    kernels_: list[Kernel]
+
+    @property
+    def _kernel_list(self) -> KernelList:
+        return KernelList(self.kernels, many=True)
+
+    @property
+    def _used_kernels(self) -> list[Kernel]:
+        return self.kernels_
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        norm = getattr(self, "norm", 1.0)
+        norm = self.get_params(deep=False).get("norm", 1.0)
         if not isinstance(norm, Real) or not float(norm) >= 1:
             raise ValueError(f"norm={norm!r} must be at least 1 (1 gives few kernels, infinity the plain sum).")
 
-    def _given_kernels(self, X: Any = None, weight: Array | None = None) -> list[Kernel]:
-        if self.kernels is None:
-            if X is None:
-                return [Linear()]
-            gamma = RBF(gamma="scale").fitted(X, weight).gamma  # type: ignore[attr-defined]
-            return [Linear(), *(RBF(gamma=factor * gamma) for factor in DEFAULT_FACTORS)]
-        given = [self.kernels] if isinstance(self.kernels, Windows) else self.kernels
-        if isinstance(given, str | Kernel) or not isinstance(given, Sequence):
-            raise TypeError("kernels must be a list of kernels, for example kw.RBF.grid([0.1, 1, 10]) + [kw.Linear()].")
-        if len(given) == 0:
-            raise ValueError("kernels is an empty list; give at least one kernel.")
-        kernels: list[Kernel] = []
-        for kernel in given:
-            if isinstance(kernel, Windows) and X is not None:
-                kernels += kernel.unrolled(X)
-            else:  # what rows the windows need is told by the kernel they divide
-                kernels.append(as_kernel(kernel.kernel if isinstance(kernel, Windows) else kernel, Linear()))
-        return kernels
-
     def _rows(self, X: Any) -> Any:
-        self._check_parameters()
         forget_stream(self)
-        return training_rows(self, X, self._given_kernels())
+        return super()._rows(X)
+
+    def _fit(self, X: Any, targets: Targets) -> None:
+        """Bind the kernels to checked rows, learn their weights, and set the fitted attributes."""
+        operators = self._bind_all(X, targets.weight)
+        results = self._solve_all(self._problems(operators, targets))
+        self._keep_all(results, X, operators)
+        warn_unless_converged(results, self.tol)
+        self._warn_alike(X)
+
+    def _problems(self, operators: Any, targets: Targets) -> list[MKLProblem]:
+        """Return one problem for each set of weights to learn."""
+        shared = self.get_params(deep=False).get("shared_weights", False)
+        groups = [targets.values] if shared else [line[None, :] for line in targets.values]
+        loss, ball, intercept = self._loss(), LpBall(self._norm()), self._intercept()
+        return [MKLProblem(operators, loss, group, targets.cost, ball, intercept, targets.total) for group in groups]
+
+    def _norm(self) -> float:
+        return float(self.norm)
 
     def _bind_all(self, X: Any, weight: Array) -> StoredSet | SharedSet | DesignSet:
         """Fix what the kernels learn from the rows, scale them, and bind them within the memory limit."""
         if self.solver != "auto":
             check_mkl_solver(self.solver, self._loss(), self._norm())
-        engine, given = self._engine(), self._given_kernels(X, weight)
+        engine, given = self._engine(), self._kernel_list.on(X, weight)
         self.kernel_names_ = np.array([repr(kernel) for kernel in given])
-        centre = self.fit_intercept is not True
-        fitted = [kernel.fitted(X, weight) for kernel in given]
-        for kernel in fitted:
-            if not kernel.definite:
-                raise ValueError(
-                    f"{kernel!r} is not positive semi-definite; multiple kernel learning needs kernels that are."
-                )
-        warn_if_nothing_shared(fitted, X, engine)
-        scaled = [normalized(kernel, X, self.normalize, engine, weight, centre) for kernel in fitted]
+        scaled = fitted_to(given, X, weight, self.normalize, engine, self.fit_intercept is not True, DEFINITE)
         need = self._need(scaled, X.shape[0])
         if need == "design":
             scaled = with_features(scaled, X, weight, split_params(self.solver_params)[0], self.memory_limit, self.tol)
@@ -122,17 +110,13 @@ class MKLEstimator(KernelEstimator):
         with one_blas_thread() if need == "design" else nullcontext():  # the engine's own threads make the features
             operators, self.memory_plan_ = choose(Task(scaled, X, engine, self.memory_limit, self.tol, need))
         lengths = operators.design.squares() if need == "design" else operators.diagonals()
-        bad = np.flatnonzero(~np.isfinite(lengths).all(axis=1))
-        if len(bad):
-            rows = np.flatnonzero(~np.isfinite(operators.diagonals()[bad[0]]))
-            raise ValueError(
-                f"Kernel {self.kernel_names_[bad[0]]} of row {rows[0]} with itself is not finite; rescale the features."
-            )
+        if not np.isfinite(lengths).all():
+            refuse_overflow(self.kernel_names_, operators.diagonals())
         return operators
 
     def _need(self, kernels: Sequence[Kernel], n: int) -> str:
         """Return what the solver needs of the kernels."""
-        shared = getattr(self, "shared_weights", False) and len(self.classes_) > 2
+        shared = self.get_params(deep=False).get("shared_weights", False) and len(self.classes_) > 2
         able = all(isinstance(kernel, Features) for kernel in kernels)
         approximate = any(approximation_error(kernel) > 0 for kernel in kernels)
         return mkl_need(self.solver, self._loss(), n, able, approximate, shared)
@@ -173,14 +157,6 @@ class MKLEstimator(KernelEstimator):
         self.n_iter_ = max(result.n_iter for result in results)
         self.trace_ = join_traces(results)
         keep_certificate(self, results)
-        warn_unless_converged(results, self.tol)
-        self._warn_alike(X)
-
-    def _problem(self, operators: Any, targets: Array, cost: Array, intercept: str, total: float = 0.0) -> MKLProblem:
-        return MKLProblem(operators, self._loss(), targets, cost, LpBall(self._norm()), intercept, total)
-
-    def _norm(self) -> float:
-        return float(self.norm)
 
     def _warn_alike(self, X: Any) -> None:
         """Warn where two kernels are so alike on the training rows that their weights are arbitrary."""
@@ -194,29 +170,12 @@ class MKLEstimator(KernelEstimator):
                 "them is arbitrary.", UserWarning, stacklevel=4,
             )  # fmt: skip
 
-    def _contributions(self, X: Any) -> Array:
-        """Return what every kernel contributes to each output of new rows, (m, rows, outputs)."""
-        check_is_fitted(self, "dual_coef_")
-        X = new_rows(self, X, self.kernels_)
-        return self.expansion_.contributions(X, self._engine())
-
-    def _outputs(self, X: Any) -> Array:
-        check_is_fitted(self, "dual_coef_")
-        X = new_rows(self, X, self.kernels_)
-        return self.expansion_.scores(X, self._engine()) + self.intercept_
-
     def _expand(self) -> Expansion:
         coef = vars(self).get("coef_")
         if coef is not None:
             return FeatureExpansion(self.kernels_, self.reference_, coef, self.coef_offsets_, self.coef_codes_)
         weights = np.broadcast_to(np.atleast_2d(self.kernel_weights_), (len(self.intercept_), len(self.kernels_)))
         return RowExpansion.weighted(self.kernels_, self.reference_, weights, self.dual_coef_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        kernels = self.kernels if isinstance(self.kernels, Sequence) and not isinstance(self.kernels, str) else ()
-        tags.input_tags.pairwise = is_pairwise(kernels)
-        return tags
 
 
 def kernel_correlations(

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
-
-from kernelweave.estimators.inputs import row_weights, targets
 from kernelweave.estimators.mkl.streaming import StreamingClassifier
-from kernelweave.estimators.one.base import INTERCEPTS, Array
-from kernelweave.estimators.one.classifier import label_signs, some_classes
-from kernelweave.solvers.mkl.problem import MKLProblem
+from kernelweave.estimators.predicting import Classifying
 
 
-class MKLClassifier(ClassifierMixin, StreamingClassifier):
+class MKLClassifier(Classifying, StreamingClassifier):
     """Support vector machine on a learned combination of kernels, with a certificate.
 
     Minimises ``1/2 sum_k |w_k|^2 / beta_k + C sum_i s_i loss(f(x_i), y_i)`` over the classifier and the kernel weights
@@ -92,8 +84,6 @@ class MKLClassifier(ClassifierMixin, StreamingClassifier):
     ((3,), True)
     """
 
-    _task = "classification"
-
     def __init__(
         self,
         kernels: Any = None,
@@ -145,36 +135,5 @@ class MKLClassifier(ClassifierMixin, StreamingClassifier):
         sample_weight : (n,) non-negative weights of the rows
         """
         X = self._rows(X)
-        self._loss()
-        y = targets(X, y)
-        check_classification_targets(y)
-        weight = row_weights(sample_weight, X)
-        self.classes_ = some_classes(y, weight)
-        cost = self.C * weight * compute_sample_weight(self.class_weight, y)
-        operators = self._bind_all(X, weight)
-        self._keep_all(self._solve_all(self._problems(operators, y, cost)), X, operators)
+        self._fit(X, self._learns.read(self, X, y, sample_weight))
         return self
-
-    def _problems(self, operators: Any, y: Array, cost: Array) -> list[MKLProblem]:
-        """Return one problem for each set of weights to learn."""
-        signs, intercept = np.stack(label_signs(y, self.classes_)), INTERCEPTS[self.fit_intercept]
-        groups = [signs] if self.shared_weights else [sign[None, :] for sign in signs]
-        return [self._problem(operators, group, cost, intercept) for group in groups]
-
-    def decision_function(self, X: Any, per_kernel: bool = False) -> Array:
-        """Return decision values: (rows,) for two classes (positive means the second), else (rows, classes).
-
-        With ``per_kernel`` a last axis holds what each kernel contributes; with the intercept they add up.
-        """
-        two = len(self.classes_) == 2 if hasattr(self, "classes_") else False
-        if per_kernel:
-            parts = np.moveaxis(self._contributions(X), 0, -1)
-            return parts[:, 0] if two else parts
-        values = self._outputs(X)
-        return values[:, 0] if two else values
-
-    def predict(self, X: Any) -> Array:
-        """Return the class of each row."""
-        values = self.decision_function(X)
-        best = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
-        return self.classes_[best]

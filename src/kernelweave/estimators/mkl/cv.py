@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, roc_auc_score
 from sklearn.model_selection import check_cv
-from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
 
-from kernelweave.estimators.inputs import positive, row_weights, targets
+from kernelweave.estimators.base import Array
+from kernelweave.estimators.fitting import warn_unless_converged
+from kernelweave.estimators.inputs import positive
 from kernelweave.estimators.mkl.classifier import MKLClassifier
-from kernelweave.estimators.one.base import Array
-from kernelweave.estimators.one.classifier import some_classes
+from kernelweave.estimators.targets import Targets, some_classes
 from kernelweave.operators import product
 from kernelweave.solvers.certificate import PrimalPoint
 
@@ -169,41 +169,40 @@ class MKLClassifierCV(MKLClassifier):
         """Choose C and norm, then learn from all rows; parameters as for `MKLClassifier.fit`."""
         X = self._rows(X)
         self._loss()
-        y = targets(X, y)
-        check_classification_targets(y)
-        weight = row_weights(sample_weight, X)
-        self.classes_ = some_classes(y, weight)
+        targets = self._learns.read(self, X, y, sample_weight)
         if self.scoring == "roc_auc" and len(self.classes_) > 2:
             raise ValueError("scoring='roc_auc' is for two classes; use 'accuracy' or 'balanced_accuracy'.")
-        share = weight * compute_sample_weight(self.class_weight, y)
-        operators = self._bind_all(X, weight)
-        folds = list(check_cv(self.cv, y, classifier=True).split(np.zeros(len(y)), y))
+        operators = self._bind_all(X, targets.weight)
+        folds = list(check_cv(self.cv, targets.y, classifier=True).split(np.zeros(len(targets.y)), targets.y))
         self.cv_scores_ = np.empty((len(self.norms), len(self.Cs), len(folds)))
         paths = np.zeros((len(self.norms), len(self.Cs), len(folds), operators.m))
         for i, norm in enumerate(self.norms):
             self._trial_norm = float(norm)
             for j, (train, test) in enumerate(folds):
-                kept = np.zeros(len(y))
-                kept[train] = share[train]
-                some_classes(y[train], share[train])
-                self.cv_scores_[i, :, j], paths[i, :, j] = self._path(operators, y, kept, test)
+                cost = np.zeros(len(targets.y))
+                cost[train] = targets.cost[train]
+                some_classes(targets.y[train], cost[train])
+                self.cv_scores_[i, :, j], paths[i, :, j] = self._path(operators, replace(targets, cost=cost), test)
         self.path_weights_ = paths.mean(axis=2)
         best = np.unravel_index(self.cv_scores_.mean(axis=2).argmax(), self.cv_scores_.shape[:2])
         self.norm_, self.C_ = float(self.norms[best[0]]), float(self.Cs[best[1]])
         self._trial_norm = self.norm_
-        self._keep_all(self._solve_all(self._problems(operators, y, self.C_ * share)), X, operators)
+        results = self._solve_all(self._problems(operators, replace(targets, cost=self.C_ * targets.cost)))
+        self._keep_all(results, X, operators)
+        warn_unless_converged(results, self.tol)
+        self._warn_alike(X)
         return self
 
-    def _path(self, operators: Any, y: Array, share: Array, test: Array) -> tuple[Array, Array]:
+    def _path(self, operators: Any, targets: Targets, test: Array) -> tuple[Array, Array]:
         """Return the held-out score and the weights for each C, every solution started from the one before."""
         scores, weights = np.empty(len(self.Cs)), np.empty((len(self.Cs), operators.m))
         starts: list[PrimalPoint | None] | None = None
         for i, C in enumerate(self.Cs):
-            results = self._solve_all(self._problems(operators, y, C * share), starts)
+            results = self._solve_all(self._problems(operators, replace(targets, cost=C * targets.cost)), starts)
             points = [result.primal for result in results]
             starts = list(points)
             outputs = np.concatenate([self._at(operators, point, test) for point in points])
-            scores[i] = self._score(y[test], outputs)
+            scores[i] = self._score(targets.y[test], outputs)
             weights[i] = np.mean([np.asarray(point.beta) for point in points], axis=0)
         return scores, weights
 

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-from sklearn.base import OutlierMixin
-
-from kernelweave.estimators.inputs import positive, row_weights
 from kernelweave.estimators.mkl.base import MKLEstimator
-from kernelweave.estimators.one.base import Array
-from kernelweave.estimators.one.novelty import BORDER
-from kernelweave.losses import Loss, OneClass
+from kernelweave.estimators.predicting import Detecting
 
 
-class MKLNovelty(OutlierMixin, MKLEstimator):
+class MKLNovelty(Detecting, MKLEstimator):
     """One-class support vector machine on a learned combination of kernels, with a certificate.
 
     Parameters
@@ -73,9 +67,6 @@ class MKLNovelty(OutlierMixin, MKLEstimator):
     array([ 1, -1])
     """
 
-    _task = "novelty"
-    fit_intercept = True
-
     def __init__(
         self,
         kernels: Any = None,
@@ -106,34 +97,9 @@ class MKLNovelty(OutlierMixin, MKLEstimator):
         self.callbacks = callbacks
         self.verbose = verbose
 
-    def _loss(self) -> Loss:
-        return OneClass()
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn where the rows of X lie; y is ignored."""
-        if positive("nu", self.nu) > 1:
-            raise ValueError(f"nu={self.nu!r} must be at most 1: it bounds a fraction of the rows.")
         X = self._rows(X)
-        weight = row_weights(sample_weight, X)
-        operators = self._bind_all(X, weight)
-        cost = weight / (self.nu * weight.sum())
-        problem = self._problem(operators, np.zeros((1, len(weight))), cost, "free", 1.0)
-        self._keep_all(self._solve_all([problem]), X, operators)
+        self._fit(X, self._learns.read(self, X, y, sample_weight))
         self.offset_ = -self.intercept_
         return self
-
-    def decision_function(self, X: Any, per_kernel: bool = False) -> Array:
-        """Return how far each row lies inside (positive) or outside; with ``per_kernel`` each kernel's part."""
-        if per_kernel:
-            return self._contributions(X)[:, :, 0].T
-        values = self._outputs(X)[:, 0]
-        values[np.abs(values) <= BORDER * abs(self.offset_[0])] = 0.0
-        return values
-
-    def score_samples(self, X: Any) -> Array:
-        """Return the outputs before the level is taken off, (rows,)."""
-        return self.decision_function(X) + self.offset_[0]
-
-    def predict(self, X: Any) -> Array:
-        """Return 1 for rows that look like training, -1 for novel ones; a row on the border is not novel."""
-        return np.where(self.decision_function(X) >= 0, 1, -1)

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from sklearn.base import RegressorMixin
-
-from kernelweave.estimators.inputs import real_targets, row_weights
 from kernelweave.estimators.mkl.streaming import StreamingRegressor
-from kernelweave.estimators.one.base import INTERCEPTS, Array
-from kernelweave.solvers.mkl.problem import MKLProblem
+from kernelweave.estimators.predicting import Regressing
 
 
-class MKLRegressor(RegressorMixin, StreamingRegressor):
+class MKLRegressor(Regressing, StreamingRegressor):
     """Support vector regression or least squares on a learned combination of kernels, with a certificate.
 
     Parameters
@@ -82,8 +78,6 @@ class MKLRegressor(RegressorMixin, StreamingRegressor):
     1
     """
 
-    _task = "regression"
-
     def __init__(
         self,
         kernels: Any = None,
@@ -123,17 +117,5 @@ class MKLRegressor(RegressorMixin, StreamingRegressor):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from the rows of X and their real targets y (n,), weighted by sample_weight (n,)."""
         X = self._rows(X)
-        self._loss()
-        y = real_targets(X, y)
-        weight = row_weights(sample_weight, X)
-        operators = self._bind_all(X, weight)
-        self._keep_all(self._solve_all(self._problems(operators, y, self._costs(y, weight))), X, operators)
+        self._fit(X, self._learns.read(self, X, y, sample_weight))
         return self
-
-    def _problems(self, operators: Any, y: Array, cost: Array) -> list[MKLProblem]:
-        """Return the problem to solve."""
-        return [self._problem(operators, y[None, :], cost, INTERCEPTS[self.fit_intercept])]
-
-    def predict(self, X: Any, per_kernel: bool = False) -> Array:
-        """Return the predicted value of each row; with ``per_kernel`` what each kernel contributes, (rows, m)."""
-        return self._contributions(X)[:, :, 0].T if per_kernel else self._outputs(X)[:, 0]

@@ -12,16 +12,14 @@ from types import MethodType
 from typing import Any, Self, cast
 
 import numpy as np
-from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from kernelweave.engines import one_blas_thread
+from kernelweave.estimators.base import Array
 from kernelweave.estimators.explicit import keep_vectors, split_params
-from kernelweave.estimators.inputs import new_rows, real_targets, row_weights, targets
+from kernelweave.estimators.fitting import Certificate, keep_certificate
 from kernelweave.estimators.mkl.base import MKLEstimator
-from kernelweave.estimators.one.base import Array, Certificate, keep_certificate
-from kernelweave.estimators.one.classifier import some_classes
+from kernelweave.estimators.targets import Targets
 from kernelweave.losses import parameters_for
 from kernelweave.operators import Choice, Task, choose
 from kernelweave.operators.expansion.features import FeatureExpansion
@@ -51,7 +49,7 @@ class streamed:
         """Return the method of a model, or raise."""
         if model is None:
             return self.method
-        if not hasattr(model, "C"):
+        if "C" not in model.get_params(deep=False):
             raise AttributeError(f"{owner.__name__} chooses C from all rows, so it cannot learn from a stream.")
         if model.solver not in STREAMS:
             names = ", ".join(repr(name) for name in STREAMS)
@@ -65,21 +63,14 @@ class Streaming(MKLEstimator):
     stream_: dict[str, Any]
     rows_seen_: int
 
-    def _stream_targets(self, X: Any, y: Any) -> Array:
-        """Return checked targets of a block or of rows to certify on."""
-        return real_targets(X, y)
-
-    def _costs(self, y: Array, weight: Array) -> Array:
-        """Return the cost of each row."""
-        return self.C * weight
-
-    def _problems(self, operators: Any, y: Array, cost: Array) -> list[MKLProblem]:
-        """Return one problem for each set of weights to learn."""
-        raise TypeError(f"{type(self).__name__} does not say what its problem is.")
+    @property
+    def _streams(self) -> bool:
+        """Whether a first block was learned."""
+        return "stream_" in vars(self)
 
     def _block_rows(self, X: Any) -> Any:
         """Return the checked rows of a block: of the kind of the first one, with the same settings."""
-        if not hasattr(self, "stream_"):
+        if not self._streams:
             return self._rows(X)
         self._check_parameters()
         for name, began in self.stream_["settings"].items():
@@ -88,19 +79,18 @@ class Streaming(MKLEstimator):
                     f"partial_fit began with {name}={began}, but now {name}={getattr(self, name)!r}; a stream keeps "
                     "its settings: call fit, or begin with a new model."
                 )
-        return new_rows(self, X, self.kernels_)
+        return self._new(X)
 
-    def _learn_block(self, X: Any, y: Array, weight: Array) -> Self:
+    def _learn_block(self, X: Any, targets: Targets) -> Self:
         """Walk over the rows of a block and set the fitted attributes."""
         params, total_rows = split_params(self.solver_params)[1], _total_rows(self.solver_params)
-        cost = self._costs(y, weight)
-        if not cost.sum() > 0:
+        if not targets.cost.sum() > 0:
             raise ValueError("Every row of the block has a weight of zero: there is nothing to learn from.")
-        if hasattr(self, "stream_"):
+        if self._streams:
             operators, kept = self._bind_more(X), self.stream_["outputs"]
         else:
-            operators, kept = cast(DesignSet, self._bind_all(X, weight)), []
-        problems = self._problems(operators, y, cost)
+            operators, kept = cast(DesignSet, self._bind_all(X, targets.weight)), []
+        problems = self._problems(operators, targets)
         solver = self._stream_solver(problems[0], params)
         states = [solver.State(**one) for one in kept] or [None] * len(problems)
         for state in filter(None, states):
@@ -155,7 +145,8 @@ class Streaming(MKLEstimator):
         self.objective_, self.dual_objective_, self.duality_gap_, self.converged_ = np.nan, -np.inf, np.inf, False
         unknown = np.full(len(states), np.nan), np.full(len(states), -np.inf)
         self.certificate_ = Certificate(np.empty((len(states), 0)), self.intercept_, *unknown, beta)
-        settings = {name: repr(getattr(self, name)) for name in SETTINGS if hasattr(self, name)}
+        known = self.get_params(deep=False)
+        settings = {name: repr(known[name]) for name in SETTINGS if name in known}
         self.stream_ = {"settings": settings, "outputs": [state.plain() for state in states]}
 
     def certify(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -186,18 +177,17 @@ class Streaming(MKLEstimator):
             raise ValueError(
                 f"certify is for models on explicit features; solver={self.solver!r} certified this one while fitting."
             )
-        X = new_rows(self, X, self.kernels_)
-        y, weight = self._stream_targets(X, y), row_weights(sample_weight, X)
+        X = self._new(X)
         with one_blas_thread():
-            keep_certificate(self, self._looks(X, y, self._costs(y, weight)))
+            keep_certificate(self, self._looks(X, self._learns.again(self, X, y, sample_weight)))
         return float(self.duality_gap_)
 
-    def _looks(self, X: Any, y: Array, cost: Array) -> list[Result]:
+    def _looks(self, X: Any, targets: Targets) -> list[Result]:
         """Look once at every problem from where the model is."""
         operators = self._block(X).operator
         coef = moved(self.coef_, self.coef_offsets_, operators.design.offsets)
         params, results = split_params(self.solver_params)[1], list[Result]()
-        for problem, w, b in zip(self._problems(operators, y, cost), coef, self.intercept_):
+        for problem, w, b in zip(self._problems(operators, targets), coef, self.intercept_):
             solver = choose_mkl_solver(self.solver_, problem, params).solver
             result = Result(*look_once(solver, problem, w, float(b)), Trace(), self.n_iter_, False)
             results.append(replace(result, converged=result.gap <= self.tol))
@@ -242,34 +232,19 @@ class StreamingClassifier(Streaming):
         (8000, True)
         """
         X = self._block_rows(X)
-        y, weight = targets(X, y), row_weights(sample_weight, X)
-        check_classification_targets(y)
         self._loss()
         if isinstance(self.class_weight, str):
             raise ValueError(
                 f"class_weight={self.class_weight!r} needs all labels at once; give partial_fit a dict of weights."
             )
-        if not hasattr(self, "stream_"):
-            self.classes_ = some_classes(y, weight) if classes is None else _given_classes(classes)
-        elif classes is not None and not np.array_equal(_given_classes(classes), self.classes_):
+        known = None if classes is None else _given_classes(classes)
+        if self._streams and known is not None and not np.array_equal(known, self.classes_):
             raise ValueError(f"classes={classes!r} are not those of the first block, {self.classes_.tolist()!r}.")
-        return self._learn_block(X, self._stream_targets(X, y), weight)
-
-    def _stream_targets(self, X: Any, y: Any) -> Array:
-        y = targets(X, y)
-        new = np.flatnonzero(~np.isin(y, self.classes_))
-        if len(new):
-            raise ValueError(
-                f"Row {new[0]} has the class {y[new[0]].tolist()!r}, which is not one of {self.classes_.tolist()!r}; "
-                "name all classes at the first block: partial_fit(X, y, classes=...)."
-            )
-        return y
-
-    def _costs(self, y: Array, weight: Array) -> Array:
-        if isinstance(self.class_weight, dict):  # a block need not have every class of the dict
-            each = np.array([self.class_weight.get(label, 1.0) for label in self.classes_.tolist()])
-            return self.C * weight * each[np.searchsorted(self.classes_, y)]
-        return self.C * weight * compute_sample_weight(self.class_weight, y)
+        if not self._streams and known is None:
+            return self._learn_block(X, self._learns.read(self, X, y, sample_weight))
+        if not self._streams and known is not None:
+            self.classes_ = known
+        return self._learn_block(X, self._learns.again(self, X, y, sample_weight))
 
 
 class StreamingRegressor(Streaming):
@@ -296,7 +271,7 @@ class StreamingRegressor(Streaming):
         """
         X = self._block_rows(X)
         self._loss()
-        return self._learn_block(X, self._stream_targets(X, y), row_weights(sample_weight, X))
+        return self._learn_block(X, self._learns.again(self, X, y, sample_weight))
 
 
 def _given_classes(classes: Any) -> Array:

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
-
-from kernelweave.estimators.inputs import row_weights, targets
-from kernelweave.estimators.one.base import INTERCEPTS, Array, KernelEstimator
-from kernelweave.solvers.problems import Problem
+from kernelweave.estimators.one.base import KernelEstimator
+from kernelweave.estimators.predicting import Classifying
 
 
-class KernelClassifier(ClassifierMixin, KernelEstimator):
+class KernelClassifier(Classifying, KernelEstimator):
     """Support vector machine and its smooth relatives, with a certificate.
 
     Minimises ``1/2 |w|^2 + C sum_i s_i loss(f(x_i), y_i)``; several classes are told apart one against the rest, on
@@ -75,8 +69,6 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     True
     """
 
-    _task = "classification"
-
     def __init__(
         self,
         kernel: Any = None,
@@ -123,42 +115,6 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         y : (n,) labels of two or more classes
         sample_weight : (n,) non-negative weights of the rows
         """
-        X, loss = self._rows(X), self._loss()
-        y = targets(X, y)
-        check_classification_targets(y)
-        weight = row_weights(sample_weight, X)
-        self.classes_ = some_classes(y, weight)
-        cost = self.C * weight * compute_sample_weight(self.class_weight, y)
-        operator = self._bind(X, weight)
-        intercept = INTERCEPTS[self.fit_intercept]
-        signs = label_signs(y, self.classes_)
-        self._solve((Problem(operator, loss, sign, cost, intercept) for sign in signs), X)
+        X = self._rows(X)
+        self._fit(X, self._learns.read(self, X, y, sample_weight))
         return self
-
-    def decision_function(self, X: Any) -> Array:
-        """Return decision values: (m,) for two classes (positive means the second), else (m, classes)."""
-        values = self._outputs(X)
-        return values[:, 0] if len(self.classes_) == 2 else values
-
-    def predict(self, X: Any) -> Array:
-        """Return the class of each row."""
-        values = self.decision_function(X)
-        best = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
-        return self.classes_[best]
-
-
-def some_classes(y: Array, weight: Array) -> Array:
-    """Return the classes; fewer than two with a positive weight are an error."""
-    classes = np.unique(y)
-    heavy = np.unique(y[weight > 0])
-    if len(heavy) < 2:
-        raise ValueError(
-            f"A classifier needs examples of at least two classes, but y has one class only: {heavy.tolist()[0]!r}."
-        )
-    return classes
-
-
-def label_signs(y: Array, classes: Array) -> list[Array]:
-    """Return +1 / -1 targets: one vector for two classes, else one for each class against the rest."""
-    positive = classes[1:] if len(classes) == 2 else classes
-    return [np.where(y == label, 1.0, -1.0) for label in positive]

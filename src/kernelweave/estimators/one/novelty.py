@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-from sklearn.base import OutlierMixin
-
-from kernelweave.estimators.inputs import positive, row_weights
-from kernelweave.estimators.one.base import Array, KernelEstimator
-from kernelweave.losses import Loss, OneClass
-from kernelweave.solvers.problems import Problem
-
-BORDER = 1e-9
-"""Decision values this small, relative to rho, are zero but for rounding: support vectors lie on the border."""
+from kernelweave.estimators.one.base import KernelEstimator
+from kernelweave.estimators.predicting import Detecting
 
 
-class KernelNovelty(OutlierMixin, KernelEstimator):
+class KernelNovelty(Detecting, KernelEstimator):
     """One-class support vector machine, with a certificate.
 
     Minimises ``1/2 |w|^2 - rho + 1/(nu N) sum_i s_i max(0, rho - f(x_i))`` with N the sum of the weights s.
@@ -71,9 +63,6 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
     array([ 1, -1])
     """
 
-    _task = "novelty"
-    fit_intercept = True
-
     def __init__(
         self,
         kernel: Any = None,
@@ -102,30 +91,9 @@ class KernelNovelty(OutlierMixin, KernelEstimator):
         self.callbacks = callbacks
         self.verbose = verbose
 
-    def _loss(self) -> Loss:
-        return OneClass()
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn where the rows of X lie; y is ignored."""
-        if positive("nu", self.nu) > 1:
-            raise ValueError(f"nu={self.nu!r} must be at most 1: it bounds a fraction of the rows.")
         X = self._rows(X)
-        weight = row_weights(sample_weight, X)
-        cost = weight / (self.nu * weight.sum())
-        self._solve([Problem(self._bind(X, weight), self._loss(), np.zeros(len(weight)), cost, "free", 1.0)], X)
+        self._fit(X, self._learns.read(self, X, y, sample_weight))
         self.offset_ = -self.intercept_
         return self
-
-    def decision_function(self, X: Any) -> Array:
-        """Return how far each row lies inside (positive) or outside (negative), (m,)."""
-        values = self._outputs(X)[:, 0]
-        values[np.abs(values) <= BORDER * abs(self.offset_[0])] = 0.0
-        return values
-
-    def score_samples(self, X: Any) -> Array:
-        """Return the outputs before the level is taken off, (m,)."""
-        return self.decision_function(X) + self.offset_[0]
-
-    def predict(self, X: Any) -> Array:
-        """Return 1 for rows that look like training, -1 for novel ones; a row on the border is not novel."""
-        return np.where(self.decision_function(X) >= 0, 1, -1)

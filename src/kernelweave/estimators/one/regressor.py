@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from sklearn.base import RegressorMixin
-
-from kernelweave.estimators.inputs import real_targets, row_weights
-from kernelweave.estimators.one.base import INTERCEPTS, Array, KernelEstimator
-from kernelweave.solvers.problems import Problem
+from kernelweave.estimators.one.base import KernelEstimator
+from kernelweave.estimators.predicting import Regressing
 
 
-class KernelRegressor(RegressorMixin, KernelEstimator):
+class KernelRegressor(Regressing, KernelEstimator):
     """Support vector regression and kernel least squares, with a certificate.
 
     Minimises ``1/2 |w|^2 + C sum_i s_i loss(f(x_i), y_i)``.
@@ -69,8 +66,6 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
     1.0
     """
 
-    _task = "regression"
-
     def __init__(
         self,
         kernel: Any = None,
@@ -107,13 +102,6 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from the rows of X and their real targets y (n,), weighted by sample_weight (n,)."""
-        X, loss = self._rows(X), self._loss()
-        y = real_targets(X, y)
-        weight = row_weights(sample_weight, X)
-        operator = self._bind(X, weight)
-        self._solve([Problem(operator, loss, y, self.C * weight, INTERCEPTS[self.fit_intercept])], X)
+        X = self._rows(X)
+        self._fit(X, self._learns.read(self, X, y, sample_weight))
         return self
-
-    def predict(self, X: Any) -> Array:
-        """Return the predicted value of each row."""
-        return self._outputs(X)[:, 0]

@@ -1,0 +1,104 @@
+"""What every estimator is made of: kernels (`KernelList`), targets (`TargetKind`), an engine, an expansion.
+
+An estimator with one kernel, one with a weight for each of many and a mixture of kernel columns differ in the problem
+that they solve; what stands here is the same for all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from kernelweave.engines import Engine, choose_engine
+from kernelweave.estimators.fitting import show_compilation
+from kernelweave.estimators.inputs import new_rows, positive, training_rows
+from kernelweave.estimators.kernel_list import KernelList
+from kernelweave.estimators.targets import TargetKind
+from kernelweave.kernels import Kernel
+from kernelweave.losses import Loss, make_loss, parameters_for
+from kernelweave.operators.expansion.base import Expansion
+
+Array = np.ndarray
+INTERCEPTS = {True: "free", "regularized": "regularized", False: "none"}
+
+
+class Estimator(BaseEstimator):
+    """The parts that all estimators have; a subclass says what it learns (`_learns`) and with which kernels."""
+
+    _learns: TargetKind
+    intercept_: Array
+    expansion_: Expansion
+
+    @property
+    def _task(self) -> str:
+        return self._learns.task
+
+    @property
+    def _kernel_list(self) -> KernelList:
+        """The kernels that the user gave."""
+        raise NotImplementedError
+
+    @property
+    def _used_kernels(self) -> list[Kernel]:
+        """The kernels of a fitted model."""
+        raise NotImplementedError
+
+    def _expand(self) -> Expansion:
+        """Return what the model predicts with, from its fitted attributes; nothing is computed yet."""
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        given = self.get_params(deep=False)
+        self._learns.check(self)
+        positive("tol", self.tol)
+        for name, parameter in parameters_for(self._task).items():
+            if name in given:
+                parameter.check(given[name])
+        if self.fit_intercept not in INTERCEPTS:
+            raise ValueError(f"fit_intercept={self.fit_intercept!r} must be True, False or 'regularized'.")
+        if not isinstance(self.max_iter, int | np.integer) or (self.max_iter < 1 and self.max_iter != -1):
+            raise ValueError(f"max_iter={self.max_iter!r} must be a positive integer, or -1 for no limit.")
+        show_compilation(self.verbose)
+
+    def _loss(self) -> Loss:
+        return make_loss(self.loss, self._task, **self.get_params(deep=False))
+
+    def _intercept(self) -> str:
+        """Return how the intercept is treated, as problems spell it."""
+        return INTERCEPTS[self.fit_intercept]
+
+    def _engine(self) -> Engine:
+        return choose_engine(self.engine, self.n_jobs)
+
+    def _rows(self, X: Any) -> Any:
+        """Return checked training rows."""
+        self._check_parameters()
+        return training_rows(self, X, self._kernel_list.described())
+
+    def _new(self, X: Any) -> Any:
+        """Return checked new rows for a fitted model."""
+        check_is_fitted(self, "expansion_")
+        return new_rows(self, X, self._used_kernels)
+
+    def _outputs(self, X: Any) -> Array:
+        """Return the outputs of new rows, (rows, outputs)."""
+        X = self._new(X)
+        return self.expansion_.scores(X, self._engine()) + self.intercept_
+
+    def _contributions(self, X: Any) -> Array:
+        """Return what every kernel contributes to each output of new rows, (m, rows, outputs)."""
+        X = self._new(X)
+        return self.expansion_.contributions(X, self._engine())
+
+    def _decisions(self, X: Any) -> Array:
+        outputs = self._outputs(X)
+        return self._learns.decisions(self, outputs, float(self.intercept_[0]))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self._kernel_list.pairwise
+        return tags

@@ -1,0 +1,110 @@
+"""What happens around every fit: progress, traces, the certificate, and warnings."""
+
+from __future__ import annotations
+
+import logging
+import math
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from kernelweave._numba import listen
+from kernelweave.solvers.loop import Monitor, Progress
+from kernelweave.solvers.result import Result, Trace
+
+Array = np.ndarray
+logger = logging.getLogger("kernelweave")
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A feasible dual point for each output, with the intercepts: enough to recompute the gap.
+
+    alpha (outputs, n); intercept (outputs,); primal and dual objectives, one for each problem that was solved;
+    beta, the kernel weights of each problem, (problems, m), or None with one kernel.
+    """
+
+    alpha: Array
+    intercept: Array
+    primal: Array
+    dual: Array
+    beta: Array | None = None
+
+
+def keep_certificate(estimator: Any, results: list[Result]) -> None:
+    """Set objective, bound and gap, and the points that prove them."""
+    primal = np.array([result.primal.value for result in results])
+    duals = [result.dual for result in results]
+    dual = np.array([-np.inf if point is None else point.value for point in duals])
+    alpha = np.concatenate([np.atleast_2d((point or r.primal).alpha) for r, point in zip(results, duals)])
+    intercept = np.concatenate([np.atleast_1d(r.primal.intercept) for r in results])
+    weights = [r.primal.beta for r in results]
+    beta = None if weights[0] is None else np.stack([np.asarray(weight) for weight in weights])
+    estimator.objective_, estimator.dual_objective_ = float(primal.sum()), float(dual.sum())
+    estimator.duality_gap_ = max(0.0, *(float(result.gap) for result in results))
+    estimator.certificate_ = Certificate(alpha, intercept, primal, dual, beta)
+    estimator.converged_ = all(result.converged for result in results)
+
+
+def join_traces(results: list[Result]) -> Trace:
+    """Return one trace; with several outputs a column says which one a line belongs to."""
+    if len(results) == 1:
+        return results[0].trace
+    joined = Trace()
+    for output, result in enumerate(results):
+        for line in range(len(result.trace)):
+            joined.add(output=output, **{name: column[line] for name, column in result.trace.columns.items()})
+    return joined
+
+
+def warn_unless_converged(results: list[Result], tol: float) -> None:
+    """Warn with the gap that was reached."""
+    gap = max(result.gap for result in results)
+    if any(result.interrupted for result in results):
+        warnings.warn(
+            f"Stopped early at a duality gap of {gap:.2g}: the best model so far is kept.", ConvergenceWarning, 4
+        )
+    elif not all(result.converged for result in results):
+        steps = max(result.n_iter for result in results)
+        text = f"The duality gap is {gap:.2g}, above tol={tol:g}, after {steps} iterations; raise max_iter or tol."
+        warnings.warn(text, ConvergenceWarning, stacklevel=4)
+
+
+def show_compilation(verbose: int) -> None:
+    """Let the log say once, if it is asked for, that this fit compiles its loops."""
+    if not verbose:
+        listen("verbose", None)
+        return
+    if not logger.hasHandlers():
+        logger.addHandler(logging.StreamHandler())
+        logger.setLevel(logging.INFO)
+
+    def say() -> None:
+        listen("verbose", None)
+        logger.info("compiling (once)")
+
+    listen("verbose", say)
+
+
+def make_monitor(callbacks: Iterable[Monitor], verbose: int) -> Monitor:
+    """Return one monitor that logs and asks every callback; a true answer of any stops the run."""
+    if callable(callbacks):
+        raise TypeError(f"callbacks={callbacks!r} is one function; give a list, callbacks=[...].")
+    callbacks = tuple(callbacks)
+
+    def monitor(progress: Progress) -> bool:
+        if verbose:
+            bound = f"dual {progress.dual:.6g}  gap {progress.gap:.2g}"
+            known = bound if math.isfinite(progress.gap) else "no bound yet"
+            logger.info(
+                "iteration %d  %.1f s  primal %.6g  %s%s",
+                progress.iteration, progress.seconds, progress.primal, known, progress.further(),
+            )  # fmt: skip
+        answers = [bool(callback(progress)) for callback in callbacks]
+        return any(answers)
+
+    return monitor

@@ -1,0 +1,114 @@
+"""The kernels of an estimator: from what the user gave to kernels that are fitted to rows and scaled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kernelweave.engines import Engine
+from kernelweave.estimators.defaults import kernel_for, kernels_for
+from kernelweave.estimators.normalize import normalized
+from kernelweave.estimators.overlap import warn_if_nothing_shared
+from kernelweave.kernels import Kernel, Precomputed, parse
+from kernelweave.kernels.positional.windows import Windows
+from kernelweave.kernels.reference import takes_gram
+
+Array = np.ndarray
+
+
+class KernelList:
+    """One kernel or several, as a user gave them.
+
+    Parameters
+    ----------
+    given : a kernel, a text such as "rbf:0.5", a `Windows` of kernels, a list of these, or None for what suits the rows
+    many : whether it is the parameter `kernels` of an estimator, a list, or the parameter `kernel`
+
+    Examples
+    --------
+    >>> KernelList(["linear", "rbf:width=2"], many=True).described()
+    [Linear(), RBF(width=2)]
+    """
+
+    def __init__(self, given: Any, many: bool):
+        self.given, self.many = given, many
+
+    def described(self) -> list[Kernel]:
+        """Return the kernels as far as they are known without rows: none where the rows decide."""
+        if self.given is None:
+            return []
+        return [as_kernel(one.kernel if isinstance(one, Windows) else one) for one in self._listed()]
+
+    def on(self, X: Any, weight: Array | None) -> list[Kernel]:
+        """Return the kernels for these rows: the usual ones where none were given, windows divided by position."""
+        if self.given is None:
+            return kernels_for(X, weight) if self.many else [kernel_for(X)]
+        found: list[Kernel] = []
+        for one in self._listed():
+            found += one.unrolled(X) if isinstance(one, Windows) else [as_kernel(one)]
+        return found
+
+    def _listed(self) -> Sequence[Any]:
+        if not self.many:
+            if isinstance(self.given, list | tuple):
+                raise TypeError(
+                    f"kernel must be one kernel, but got {len(self.given)}; add them up, or learn a weight for each "
+                    "with MKLClassifier, MKLRegressor or MKLNovelty."
+                )
+            return [self.given]
+        given = [self.given] if isinstance(self.given, Windows) else self.given
+        if isinstance(given, str | Kernel) or not isinstance(given, Sequence):
+            raise TypeError("kernels must be a list of kernels, for example kw.RBF.grid([0.1, 1, 10]) + [kw.Linear()].")
+        if len(given) == 0:
+            raise ValueError("kernels is an empty list; give at least one kernel.")
+        return given
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether X is a Gram matrix for these kernels, so that folds cut its columns, too."""
+        given = self.given if isinstance(self.given, list | tuple) else [self.given]
+        known = [Precomputed() if isinstance(one, str) and one == "precomputed" else one for one in given]
+        return len(known) > 0 and all(isinstance(one, Kernel) for one in known) and takes_gram(known)
+
+
+def as_kernel(kernel: Any) -> Kernel:
+    """Return the kernel a user gave: an object, or a short text such as "rbf:0.5"."""
+    if isinstance(kernel, str):
+        return parse(kernel)
+    if isinstance(kernel, type) and issubclass(kernel, Kernel):
+        raise TypeError(f"kernel must be a Kernel, not the class {kernel.__name__}; write {kernel.__name__}(...).")
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"kernel must be a Kernel or a text such as 'rbf', not {type(kernel).__name__}.")
+    return kernel
+
+
+def fitted_to(
+    kernels: Sequence[Kernel], X: Any, weight: Array, normalize: str | None, engine: Engine, centre: bool,
+    definite: str | None = None,
+) -> list[Kernel]:  # fmt: skip
+    """Return kernels with everything filled in that is learned from the rows, and scaled on them.
+
+    Parameters
+    ----------
+    normalize : how to scale; see `normalized`
+    centre : whether "variance" must shift the kernel as well
+    definite : who needs positive semi-definite kernels, for the message; None where they may be anything
+    """
+    fitted = [kernel.fitted(X, weight) for kernel in kernels]
+    for kernel in fitted:
+        if definite is not None and not kernel.definite:
+            raise ValueError(f"{kernel!r} is not positive semi-definite; {definite}.")
+    warn_if_nothing_shared(fitted, X, engine)
+    return [normalized(kernel, X, normalize, engine, weight, centre) for kernel in fitted]
+
+
+def refuse_overflow(names: Sequence[Any] | Array, diagonals: Array) -> None:
+    """Raise where a kernel of a row with itself is not finite; diagonals (m, n)."""
+    bad = np.argwhere(~np.isfinite(np.atleast_2d(diagonals)))
+    if len(bad):
+        k, row = bad[0]
+        raise ValueError(
+            f"Kernel {names[k]} of row {row} with itself is not finite; rescale the features of the table."
+        )

@@ -1,0 +1,196 @@
+"""What an estimator learns: classes, numbers, or what is normal.  Labels in, decision values and predictions out.
+
+classification   one target of -1 and 1 for two classes, else one for each class against the rest; costs C s_i
+regression       the numbers themselves; costs C s_i
+novelty          every target is 1; costs s_i / (nu sum s), and the dual coefficients add up to 1
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from kernelweave.estimators.inputs import positive, real_targets, row_weights, targets
+
+Array = np.ndarray
+Error = Callable[[Array], float]
+BORDER = 1e-9
+"""Decision values of novelty detection below this share of the level are rounding of zero: on the border."""
+NORMAL, NOVEL = 1, -1
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Checked targets of some rows.
+
+    Attributes
+    ----------
+    y : (n,) as given
+    values : (outputs, n) what each output should be: signs, numbers, or ones
+    cost : (n,) what an error of each row costs
+    weight : (n,) sample weights
+    total : what the dual coefficients of an output add up to under a free intercept
+    """
+
+    y: Array
+    values: Array
+    cost: Array
+    weight: Array
+    total: float = 0.0
+
+
+class TargetKind(ABC):
+    """One kind of thing to learn; `model` is the estimator, for its parameters and its `classes_`."""
+
+    task: str
+
+    def check(self, model: Any) -> None:
+        """Raise where a parameter has no meaning."""
+        if "C" in model.get_params(deep=False):
+            positive("C", model.C)
+
+    @abstractmethod
+    def read(self, model: Any, X: Any, y: Any, sample_weight: Any) -> Targets:
+        """Return the targets of training rows; a classifier learns its `classes_` here."""
+
+    @abstractmethod
+    def again(self, model: Any, X: Any, y: Any, sample_weight: Any) -> Targets:
+        """Return the targets of further rows for a model that knows its classes."""
+
+    @abstractmethod
+    def decisions(self, model: Any, outputs: Array, intercept: float) -> Array:
+        """Return decision values of outputs (rows, outputs)."""
+
+    @abstractmethod
+    def predictions(self, model: Any, decisions: Array) -> Array:
+        """Return what is predicted from decision values."""
+
+    @abstractmethod
+    def error(self, values: Array, weight: Array) -> Error:
+        """Return a function from outputs (n,) to the error that validation rows judge by."""
+
+
+class Classes(TargetKind):
+    """Labels of two or more classes."""
+
+    task = "classification"
+
+    def read(self, model: Any, X: Any, y: Any, sample_weight: Any) -> Targets:
+        """Return signs, one row for two classes, else one for each class against the rest."""
+        y = targets(X, y)
+        check_classification_targets(y)
+        weight = row_weights(sample_weight, X)
+        model.classes_ = some_classes(y, weight)
+        return self._targets(model, y, weight, compute_sample_weight(model.class_weight, y))
+
+    def again(self, model: Any, X: Any, y: Any, sample_weight: Any) -> Targets:
+        """Return signs of rows whose classes the model knows; they need not have all of them."""
+        y, weight = targets(X, y), row_weights(sample_weight, X)
+        new = np.flatnonzero(~np.isin(y, model.classes_))
+        if len(new):
+            raise ValueError(
+                f"Row {new[0]} has the class {y[new[0]].tolist()!r}, which is not one of {model.classes_.tolist()!r}; "
+                "name all classes at the first block: partial_fit(X, y, classes=...)."
+            )
+        if isinstance(model.class_weight, dict):
+            each = np.array([model.class_weight.get(label, 1.0) for label in model.classes_.tolist()])
+            return self._targets(model, y, weight, each[np.searchsorted(model.classes_, y)])
+        return self._targets(model, y, weight, compute_sample_weight(model.class_weight, y))
+
+    def _targets(self, model: Any, y: Array, weight: Array, each: Array) -> Targets:
+        C = float(model.get_params(deep=False).get("C", 1.0))
+        return Targets(y, label_signs(y, model.classes_), C * weight * each, weight)
+
+    def decisions(self, model: Any, outputs: Array, intercept: float) -> Array:
+        """Return (rows,) for two classes, positive for the second; else (rows, classes)."""
+        return outputs[:, 0] if len(model.classes_) == 2 else outputs
+
+    def predictions(self, model: Any, decisions: Array) -> Array:
+        """Return the class of each row."""
+        best = (decisions > 0).astype(int) if decisions.ndim == 1 else decisions.argmax(axis=1)
+        return model.classes_[best]
+
+    def error(self, values: Array, weight: Array) -> Error:
+        """Return the share of rows on the wrong side, as `predict` has it: an output of 0 is negative."""
+        return lambda outputs: float(weight @ ((outputs > 0) != (values > 0)) / weight.sum())
+
+
+class Numbers(TargetKind):
+    """Real targets."""
+
+    task = "regression"
+
+    def read(self, model: Any, X: Any, y: Any, sample_weight: Any) -> Targets:
+        """Return the numbers."""
+        y, weight = real_targets(X, y), row_weights(sample_weight, X)
+        return Targets(y, y[None, :], float(model.C) * weight, weight)
+
+    again = read
+
+    def decisions(self, model: Any, outputs: Array, intercept: float) -> Array:
+        """Return the outputs, (rows,)."""
+        return outputs[:, 0]
+
+    def predictions(self, model: Any, decisions: Array) -> Array:
+        """Return the decision values themselves."""
+        return decisions
+
+    def error(self, values: Array, weight: Array) -> Error:
+        """Return the mean absolute error."""
+        return lambda outputs: float(weight @ np.abs(outputs - values) / weight.sum())
+
+
+class Normal(TargetKind):
+    """No targets: all rows are examples of what is normal."""
+
+    task = "novelty"
+
+    def check(self, model: Any) -> None:
+        """Raise unless nu is a share."""
+        if positive("nu", model.nu) > 1:
+            raise ValueError(f"nu={model.nu!r} must be at most 1: it bounds a fraction of the rows.")
+
+    def read(self, model: Any, X: Any, y: Any, sample_weight: Any) -> Targets:
+        """Return ones: every row is normal."""
+        weight = row_weights(sample_weight, X)
+        normal = np.full(len(weight), float(NORMAL))
+        return Targets(normal, normal[None, :], weight / (model.nu * weight.sum()), weight, 1.0)
+
+    again = read
+
+    def decisions(self, model: Any, outputs: Array, intercept: float) -> Array:
+        """Return how far each row lies inside (positive) or outside, (rows,)."""
+        values = outputs[:, 0]
+        values[np.abs(values) <= BORDER * abs(intercept)] = 0.0
+        return values
+
+    def predictions(self, model: Any, decisions: Array) -> Array:
+        """Return 1 for rows that look like training, -1 for novel ones; a row on the border is not novel."""
+        return np.where(decisions >= 0, NORMAL, NOVEL)
+
+    def error(self, values: Array, weight: Array) -> Error:
+        """Return the share of rows on the wrong side; a row on the border is not novel."""
+        return lambda outputs: float(weight @ ((outputs >= 0) != (values > 0)) / weight.sum())
+
+
+def some_classes(y: Array, weight: Array) -> Array:
+    """Return the classes; fewer than two with a positive weight are an error."""
+    classes = np.unique(y)
+    heavy = np.unique(y[weight > 0])
+    if len(heavy) < 2:
+        raise ValueError(
+            f"A classifier needs examples of at least two classes, but y has one class only: {heavy.tolist()[0]!r}."
+        )
+    return classes
+
+
+def label_signs(y: Array, classes: Array) -> Array:
+    """Return +1 / -1 targets: one row for two classes, else one for each class against the rest."""
+    positive = classes[1:] if len(classes) == 2 else classes
+    return np.stack([np.where(y == label, 1.0, -1.0) for label in positive])
