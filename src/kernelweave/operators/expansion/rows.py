@@ -40,7 +40,7 @@ MAKING, CURVE = 240.0, 120.0
 """Cost of making a feature that is not a column of the table, and of turning an inner product into a kernel value, in
 multiplications of a matrix product (measured: 30 and 15 ns against 0.12 ns)."""
 STORED_BYTES = 256e6
-"""Bytes of weights of codes that a model file holds: they are read within a second."""
+"""Bytes of weights of codes that a model file holds: so many are read, checked and numbered in two to three seconds."""
 WIDEST = 4096
 """Columns of a table up to which a quadratic form is held as a matrix."""
 

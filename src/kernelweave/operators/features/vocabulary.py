@@ -29,6 +29,7 @@ class Vocabulary:
     Parameters
     ----------
     words : of a code
+    expected : how many codes will come, where that is known: the table then need not grow
 
     Examples
     --------
@@ -37,9 +38,9 @@ class Vocabulary:
     (array([0, 1, 0], dtype=int32), array([ 1, -1], dtype=int32), 2)
     """
 
-    def __init__(self, words: int):
+    def __init__(self, words: int, expected: int = 0):
         self.words, self.size = words, 0
-        self.lines = _empty(FIRST_LINES, words)
+        self.lines = _empty(max(FIRST_LINES, 2 * expected), words)
 
     def number(self, codes: Array) -> Array:
         """Return the numbers of codes (total, words); those not met before get the next ones."""

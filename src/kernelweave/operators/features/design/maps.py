@@ -82,7 +82,7 @@ class CodedMap:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The number of each code, which is its column."""
-        known = Vocabulary(self.codes.shape[1])
+        known = Vocabulary(self.codes.shape[1], len(self.codes))
         known.number(self.codes)
         return known
 
