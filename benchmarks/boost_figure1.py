@@ -41,7 +41,7 @@ COSTS = (0.01, 0.1, 1.0, 10.0, 100.0)
 PAPER = {
     "linear": "cannot adapt to the bumps",
     "rbf": "cannot learn the plane well",
-    "composite": "better; dear to train and test",
+    "composite": "better; expensive to train and test",
     "mixture": "better; sparser than the composite",
 }
 Array = np.ndarray

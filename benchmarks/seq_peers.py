@@ -8,7 +8,7 @@ Both sides solve the same problem on the raw counts,
     min over w, b   1/2 (|w|^2 + b^2) + C sum_i max(0, 1 - y_i (<w, x_i> + b)),
 
 with C = 5 divided by the mean squared length of a row, which is C = 5 on unit diagonal.  Both start from a list of
-strings and end with a trained machine, on one thread unless told otherwise.  LinearSVC stops at its own `tol` (its
+strings and end with a trained machine, on one thread by default.  LinearSVC stops at its own `tol` (its
 default) and ours at a certified relative gap.  The objective of either side is evaluated by one function, from w, b and
 the rows.  Ours is compiled by a small fit first, not counted; the sides run in turn and the best of `--repeats` counts.
 """

@@ -182,10 +182,10 @@ def compile_all(names: Sequence[str], tol: float = GAPS[-1], F: int = 4, d: int 
     X, y = rows(WARM_UP_ROWS)
     bound, values = features(waves(F, d), X, tol), None
     for name in names:
-        if not MKL_SOLVERS[name].explicit and values is None:
+        if not MKL_SOLVERS[name].primal and values is None:
             values = [grams(exact(F), X, tol)[0], grams(waves(F, d), X, tol)[0]]
         p = 2.0 if MKL_SOLVERS[name].largest_p > 1 else 1.0
-        for operators in [bound] if MKL_SOLVERS[name].explicit else values or []:
+        for operators in [bound] if MKL_SOLVERS[name].primal else values or []:
             solve(name, problem(operators, y, p=p), 1e-3, 60.0, max_iter=20)
 
 

@@ -76,9 +76,9 @@ def short(alias: str, kernel: type) -> str:
 def kernels() -> Table:
     """Return every kernel, with its alias."""
     from kernelweave.kernels.abilities import Features
-    from kernelweave.kernels.registry import KERNELS, SPOKEN
+    from kernelweave.kernels.registry import ALIASES, KERNELS
 
-    aliases = {kernel: short(alias, kernel) for alias, kernel in SPOKEN.items()}
+    aliases = {kernel: short(alias, kernel) for alias, kernel in ALIASES.items()}
     rows = {}
     for name, kernel in KERNELS.items():
         kind = kernel.kind if issubclass(kernel, Features) else ""

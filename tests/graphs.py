@@ -155,7 +155,7 @@ def registered():
     try:
         yield
     finally:
-        del data.KINDS["graphs"], registry.KERNELS["EdgeHistogram"], registry.SPOKEN["edges"], io.FORMATS["graphs"]
+        del data.KINDS["graphs"], registry.KERNELS["EdgeHistogram"], registry.ALIASES["edges"], io.FORMATS["graphs"]
 
 
 def some_graphs(n, seed=0):

@@ -17,7 +17,7 @@ from kernelweave.solvers.mkl.problem import MKLProblem
 from oracles import mkl
 from oracles.losses import PARAMETERS
 
-MKL_SOLVERS = {name: entry for name, entry in EVERY_SOLVER.items() if not entry.explicit}
+MKL_SOLVERS = {name: entry for name, entry in EVERY_SOLVER.items() if not entry.primal}
 """Those that walk in the space of explicit features have a contract of their own, test_mkl_walk_contract.py."""
 N, M = 60, 8
 C, NU = 2.0, 0.3

@@ -74,13 +74,13 @@ CASES = {
     "stored": [many(WIDTHS, TABLE), many([ONE, *WIDTHS], TABLE)],
     "shared": [many(WIDTHS, TABLE)],
     "recomputed": [many(WIDTHS, TABLE)],
-    "explicit": [design([kw.Linear(), kw.Polynomial(2)], TABLE), design(COUNTS, DNA),
+    "design": [design([kw.Linear(), kw.Polynomial(2)], TABLE), design(COUNTS, DNA),
                  design([kw.Linear()], TABLE, tol=1e-9)],
     "streamed": [design([kw.Linear(), kw.Polynomial(2)], TABLE), design(COUNTS, DNA)],
-    "embedded": [columns([kw.Polynomial(2)], TABLE, "scores")],
-    "sparse": [columns([kw.Spectrum(4)], DNA, "scores"), columns([kw.WeightedDegree(12)], DNA, "scores")],
-    "kept": [columns(WIDTHS, TABLE, "columns")],
-    "made": [columns(WIDTHS, TABLE, "columns")],
+    "dense_features": [columns([kw.Polynomial(2)], TABLE, "scores")],
+    "sparse_features": [columns([kw.Spectrum(4)], DNA, "scores"), columns([kw.WeightedDegree(12)], DNA, "scores")],
+    "stored_columns": [columns(WIDTHS, TABLE, "columns")],
+    "recomputed_columns": [columns(WIDTHS, TABLE, "columns")],
 }  # fmt: skip
 EACH = [
     pytest.param(candidate, make, id=f"{candidate.kind} {i} for {candidate.needs[0]} {j}")

@@ -13,7 +13,7 @@ from tests.oracles.stores import DictWeights, positional_kernel
 
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.kernels.positional.weighted_degree import WeightedDegree
-from kernelweave.operators.kmers.stores import STORES, ExplicitMap, SortedArrays, SparseWeights, Trie, explicit, trie
+from kernelweave.operators.kmers.stores import STORES, MapStore, SortedArrays, SparseWeights, Trie, map, trie
 from kernelweave.operators.kmers.stores import sorted as sorted_arrays
 
 BYTE_MASK, WORD_MASK = 255, 65535
@@ -26,7 +26,7 @@ BYTES_FOR_A_KMER = 64  # key, weight and the emptiest table that growth may leav
 def small_tiles():
     """Cut the rows of a batch into many parts, so that every seam is crossed."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(explicit, "ROWS_AT_ONCE", 5)
+        patch.setattr(map, "ROWS_AT_ONCE", 5)
         patch.setattr(sorted_arrays, "ROWS_IN_ORDER", 64)
         patch.setattr(trie, "ROWS_AT_ONCE", 7)
         yield
@@ -228,7 +228,7 @@ def test_rows_of_another_length_are_refused(make):
         store.add(np.zeros((3, 5), np.uint8), np.ones(2))
 
 
-@pytest.mark.parametrize("make", [ExplicitMap, SortedArrays])
+@pytest.mark.parametrize("make", [MapStore, SortedArrays])
 def test_long_kmers_without_a_code_name_the_trie(make):
     with pytest.raises(ValueError, match=r'K-mers of 40 letters .* use the store "trie"'):
         make(degree_cells(50, np.ones(40)), NO_SHIFT, 20, BYTE_MASK)

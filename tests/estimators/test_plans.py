@@ -20,7 +20,7 @@ MODELS = {
     "many kernels, p = 2": (kw.MKLRegressor(KERNELS, norm=2.0), VALUES, "stored", "lp"),
     "many kernels, novelty": (kw.MKLNovelty(KERNELS), None, "stored", "hessian"),
     "many kernels, chosen": (kw.MKLClassifierCV(KERNELS, Cs=[1.0], norms=[1.0], cv=2), Y, "stored", "hessian"),
-    "features": (kw.MKLClassifier(KERNELS, **SMOOTH), Y, "explicit", "svrg"),
+    "features": (kw.MKLClassifier(KERNELS, **SMOOTH), Y, "design", "svrg"),
     "mixture": (kw.CGBoostClassifier(KERNELS), Y, "columns", "simplex"),
     "mixture, 2-norm": (kw.CGBoostRegressor(KERNELS, penalty="l2"), VALUES, "columns", "interior_point"),
     "mixture, novelty": (kw.CGBoostNovelty(KERNELS), None, "columns", "simplex"),
@@ -50,7 +50,7 @@ def test_a_stream_has_a_plan_for_its_last_block():
     model = kw.MKLClassifier(KERNELS[:1], **SMOOTH)
     for part in np.array_split(np.arange(80), 2):
         model.partial_fit(X[part], Y[part], classes=["no", "yes"])
-        assert model.memory_plan_.kind == "explicit"
+        assert model.memory_plan_.kind == "design"
         assert (model.solver_, model.solver_why_) == ("svrg", "as asked")
 
 

@@ -12,7 +12,7 @@ import pytest
 from kernelweave.data.kinds import KINDS
 from kernelweave.estimators.normalize import NORMALIZATIONS
 from kernelweave.io import FORMATS
-from kernelweave.kernels.registry import KERNELS, SPOKEN
+from kernelweave.kernels.registry import ALIASES, KERNELS
 from kernelweave.losses import LOSSES
 from kernelweave.operators.base import DESCENT_STORES
 from kernelweave.operators.kmers.stores import STORES
@@ -108,7 +108,7 @@ def test_no_member_of_a_table_is_unknown():
 
 def test_the_aliases_of_kernels_are_shown():
     text = "\n".join(tables.rendered("kernels"))
-    assert [alias for alias in SPOKEN if f"`{alias}" not in text] == []
+    assert [alias for alias in ALIASES if f"`{alias}" not in text] == []
 
 
 def test_every_command_and_option_is_on_the_page_of_the_program():

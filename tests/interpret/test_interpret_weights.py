@@ -1,4 +1,4 @@
-"""How firm kernel weights are: bootstrap refits by sample weights, and kernels too alike to be told apart."""
+"""How firm kernel weights are: bootstrap refits by sample weights, and kernels too similar to be distinguished."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_fit_on_a_mapped_archive_takes_less_memory_than_table_and_features(archi
     assert model.duality_gap_ <= 1e-3
     assert peak < 8 * MB < rows.X.nbytes
     inside = machine(WAVES, memory_limit="auto").fit(np.array(rows.X), rows.y)
-    assert inside.memory_plan_.kind == "explicit"
+    assert inside.memory_plan_.kind == "design"
     assert model.objective_ == pytest.approx(inside.objective_, rel=2e-3)
 
 
@@ -71,7 +71,7 @@ def test_fit_on_mapped_sequences(sequences):
     assert model.duality_gap_ <= 1e-3
     assert model.certify(X, y) <= 2e-3
     inside = machine(kernels, C=1e-3, memory_limit="auto").fit(kw.Sequences.open(path, mmap=False), y)
-    assert inside.memory_plan_.kind == "explicit"
+    assert inside.memory_plan_.kind == "design"
     assert model.objective_ == pytest.approx(inside.objective_, rel=2e-3)
 
 

@@ -22,7 +22,7 @@ from kernelweave.kernels import (
     describe,
     parse,
 )
-from kernelweave.kernels.registry import KERNELS, SPOKEN
+from kernelweave.kernels.registry import ALIASES, KERNELS
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_what_cannot_be_parsed_is_told(spec, sentence):
 
 
 def test_every_spoken_name_is_registered():
-    assert set(SPOKEN.values()) <= set(KERNELS.values())
+    assert set(ALIASES.values()) <= set(KERNELS.values())
 
 
 def test_descriptions_are_plain_json():

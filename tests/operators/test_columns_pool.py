@@ -11,7 +11,7 @@ from kernelweave.kernels import RBF, Laplacian, Linear, NGram, Polynomial, Preco
 from kernelweave.operators.columns import pool as columns_pool
 from kernelweave.operators.columns import sources as column_sources
 from kernelweave.operators.columns.pool import ColumnPool
-from kernelweave.operators.columns.sources import Embedded, Explicit, Made, Stored
+from kernelweave.operators.columns.sources import ComputedColumns, Embedded, FeatureColumns, Stored
 from kernelweave.operators.planner import columns as plan_columns
 from kernelweave.operators.planner import task as plan_task
 
@@ -109,15 +109,15 @@ def test_counts_tell_what_was_scored_and_what_was_made():
 
 def test_a_small_memory_limit_keeps_no_matrix():
     pool = ColumnPool(KERNELS[2:], TABLE, Serial(), 8 * N * 20)
-    assert all(isinstance(source, Made) for source in pool.source.values())
-    assert 0 < pool.room <= 20
+    assert all(isinstance(source, ComputedColumns) for source in pool.source.values())
+    assert 0 < pool.capacity <= 20
     assert all("made when scored" in part.why for part in pool.plan.parts)
 
 
 def test_sparse_features_hold_strings(monkeypatch):
     monkeypatch.setattr(plan_task, "GRAM_UP_TO", 0)
     pool = ColumnPool([Spectrum(2)], DNA, Serial())
-    assert isinstance(pool.source[0], Explicit)
+    assert isinstance(pool.source[0], FeatureColumns)
     pool.scores(0, u_of(1.0))
     assert pool.made.tolist() == [0]
 

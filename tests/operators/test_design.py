@@ -11,7 +11,7 @@ from kernelweave.engines import Serial, Threads
 from kernelweave.kernels import Features
 from kernelweave.kernels.base import Kernel
 from kernelweave.operators import Task, choose
-from kernelweave.operators.base import DesignMatrix, Explicit, Operator, OperatorSet, Restrictable
+from kernelweave.operators.base import DesignMatrix, HasDesign, Operator, OperatorSet, Restrictable
 from kernelweave.operators.features.design.maps import column_map
 
 rng = np.random.default_rng(3)
@@ -82,7 +82,7 @@ def test_it_keeps_the_contracts(case):
     kernels, X, _, bound = case
     assert isinstance(bound, OperatorSet)
     assert isinstance(bound, Restrictable)
-    assert isinstance(bound, Explicit)
+    assert isinstance(bound, HasDesign)
     assert isinstance(bound.design, DesignMatrix)
     assert isinstance(bound.combined(np.ones(len(kernels))), Operator)
     assert bound.design.dense == (X is TABLE)
@@ -155,7 +155,7 @@ def test_scores_of_new_rows(case):
 def test_single_precision_is_chosen_by_tolerance(case):
     kernels, X, grams, _ = case
     bound, plan = choose(Task(kernels, X, Serial(), tol=1e-3, need="design"))
-    assert plan.kind == "explicit"
+    assert plan.kind == "design"
     assert "float32" in plan.why
     assert bound.design.part(0).values.dtype == np.float32
     alpha = rng.normal(size=N)

@@ -136,7 +136,7 @@ def test_agrees_with_the_formula(rows, degree, shift):
 @pytest.mark.parametrize("alphabet", ALPHABETS)
 @pytest.mark.parametrize("masked", [0.0, 0.1])
 def test_every_depth_of_the_table_gives_the_same(alphabet, masked, monkeypatch):
-    """Look-ups made dear want small tables, neighbours made dear want large ones."""
+    """Expensive look-ups ask for small tables, expensive neighbours for large ones."""
     X = sequences(30, 30, alphabet, masked)
     kernel, depths = WeightedDegree(14, shift=1), set()
     index = explicit(kernel, X).rows.index

@@ -16,11 +16,11 @@ from kernelweave.penalties import LpBall
 from kernelweave.solvers.choose import choose_mkl_solver
 from kernelweave.solvers.loop import Stop, run
 from kernelweave.solvers.mkl import MKL_SOLVERS
+from kernelweave.solvers.mkl.gradient.primal import intercept_at
 from kernelweave.solvers.mkl.gradient.subgradient import loops
 from kernelweave.solvers.mkl.gradient.subgradient.base import FEWEST_ROWS
 from kernelweave.solvers.mkl.gradient.subgradient.obscure import Obscure
 from kernelweave.solvers.mkl.gradient.subgradient.ufo import UFO
-from kernelweave.solvers.mkl.gradient.walk import intercept_at
 from kernelweave.solvers.mkl.problem import MKLProblem
 from oracles import subgradient as plain
 

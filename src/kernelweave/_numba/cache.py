@@ -66,7 +66,7 @@ class DiskCache:
         return self._cache().cache_path
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """Return the compiled code for a signature; None, told to the listeners, if it has to be compiled."""
+        """Return the compiled code for a signature; None, after calling the listeners, if it has to be compiled."""
         try:
             found = self._cache().load_overload(signature, context)
         except OSError as error:

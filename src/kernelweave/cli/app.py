@@ -57,7 +57,7 @@ def program(
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with every error told in one sentence, and no traceback unless --debug."""
+    """Return the command with every error in one sentence, and no traceback unless --debug."""
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:

@@ -12,7 +12,7 @@ from kernelweave.cli.show import Output
 LISTED = 8
 """Windows or degrees that fit into one line."""
 SHOWN = 10
-"""k-mers that are listed unless told otherwise."""
+"""k-mers that are listed by default."""
 QUICK = 40_000_000
 """k-mers of support rows that are looked through within about two seconds; more are looked through only if asked."""
 QUICK_LETTERS = 2_000_000

@@ -56,7 +56,7 @@ def stream_options(path: str, model: Any, reading: Reading) -> dict[str, Any] | 
 
 
 def streamed(path: str, model: Any, reading: Reading, options: dict[str, Any]) -> Iterator[Block]:
-    """Yield the blocks of a file; one of another alphabet than the model's is told as such."""
+    """Yield the blocks of a file; one of another alphabet than the model's is reported as such."""
     from kernelweave.cli.rows import _check_alphabet, last_step
     from kernelweave.io import Dataset
     from kernelweave.io.stream import stream
@@ -99,7 +99,7 @@ class Pace(Status):
         """Seconds since the work began."""
         return time.monotonic() - self.began
 
-    def tell(self, done: int, more: str = "") -> None:
+    def report(self, done: int, more: str = "") -> None:
         """Say how much is done."""
         line = f"{done} {self.unit}{more}  {self.seconds:.1f} s  {done / max(self.seconds, 1e-9):.3g} {self.unit}/s"
         if self.status:

@@ -26,7 +26,7 @@ def facts(core: Any) -> dict[str, Any]:
         "columns": len(core.columns_),
         "scanned": core.scanned_,
         "stopped_by": core.stopped_by_,
-        "kept_round": [len(course) for course in core.stages_],
+        "kept_round": [len(history) for history in core.stages_],
         "held_out_error": _held_out_error(core),
     }
 
@@ -36,9 +36,9 @@ def _held_out_error(core: Any) -> list[float] | None:
     errors = core.trace_.columns.get("validation_error", [])
     owners = core.trace_.columns.get("output", [0] * len(errors))
     found = []
-    for output, course in enumerate(core.stages_):
+    for output, history in enumerate(core.stages_):
         mine = [float(error) for error, owner in zip(errors, owners) if owner == output]
-        found.append(mine[len(course) - 1] if len(course) <= len(mine) else math.nan)
+        found.append(mine[len(history) - 1] if len(history) <= len(mine) else math.nan)
     return found if all(map(math.isfinite, found)) else None
 
 

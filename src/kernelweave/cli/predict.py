@@ -96,7 +96,7 @@ def _predict_rows(model: Any, files: dict[str, str | None], reading: o.Reading, 
             labels.update(() if found is None else found.tolist())
             letters, masked = kind_of(X).letters(X)
             n_rows, unknown, total = n_rows + len(names), unknown + masked, total + letters
-            pace.tell(n_rows)
+            pace.report(n_rows)
     note = strange(str(files["data"]), unknown, total, reading.given() | {"format": reading.format})
     if note is not None:
         say.note("note", note)

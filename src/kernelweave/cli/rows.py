@@ -28,7 +28,7 @@ def read_rows(path: str, reading: Reading) -> Dataset:
 
 
 def read_new(path: str, model: Any, reading: Reading) -> Dataset:
-    """Read rows as the model was trained on: its alphabet, its columns, and what `train` was told about the file."""
+    """Read rows as the model was trained on: its alphabet, its columns, and the options of `train` about the file."""
     core = last_step(model)
     name = reading.format or sniff(path)
     _check_kind(path, name, core)

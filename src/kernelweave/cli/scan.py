@@ -133,7 +133,7 @@ def _reported(scanner: Scanner, blocks: Iterator[Block], top: int | None, pace: 
                 values = windows.scores.reshape(windows.starts.size, -1).tolist()
                 rows = zip(windows.starts.tolist(), windows.strands.tolist(), values)
                 yield [_row(windows.seqid, start, strand, row, scanner) for start, strand, row in rows]
-            pace.tell(scanner.n_letters, f"  {scanner.n_windows} windows")
+            pace.report(scanner.n_letters, f"  {scanner.n_windows} windows")
     if best is not None:
         yield [_row(seqid, start, strand, [score], scanner) for seqid, start, strand, score in best.rows()]
 

@@ -78,10 +78,10 @@ class Status:
 
 
 class ProgressLine(Status):
-    """Told of each iteration by the fit; shows iteration, gap, seconds and rate.
+    """Called by the fit after each iteration; shows iteration, gap, seconds and rate.
 
     On a terminal one line that changes; elsewhere a line at the start and one every few seconds.  Loops that have to be
-    compiled first are told as such.
+    compiled first are reported as such.
     """
 
     def __init__(self, quiet: bool, parts: list[str]):

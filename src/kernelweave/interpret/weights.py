@@ -1,4 +1,4 @@
-"""How firm learned kernel weights are: refits on bootstrap samples, and kernels too alike to be told apart.
+"""How firm learned kernel weights are: refits on bootstrap samples, and kernels too similar to be distinguished.
 
 A bootstrap sample is a vector of counts, handed to `fit` as sample weights: no row is copied.  Classes keep their size.
 """

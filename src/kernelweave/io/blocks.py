@@ -91,7 +91,7 @@ def _blocks(path: PathLike) -> Iterator[Block]:
 
 
 def _has_keys(found: list[Block]) -> bool:
-    """Tell whether blocks begin with a key; a machine may also be told by its final states alone."""
+    """Tell whether blocks begin with a key; a machine may also consist of final states alone."""
     first = found[0].lines
     states = [read_state(text) for text in first[0][1][:2]]
     if len(first[0][1]) > 2:

@@ -142,7 +142,7 @@ class _Cutter:
         if not starts.size:
             return None
         first, place = (self.number, self.place) if begun else (0, 0)
-        # in pieces, a row that got no new letter was told before
+        # in pieces, a row that got no new letter was reported before
         known = int(begun and pieces and (starts[1] if starts.size > 1 else raw.size) == raw.size - letters.size)
         self._hold(raw, starts, lines, ids)
         bounds = np.append(starts, raw.size) if pieces or last else starts
@@ -188,13 +188,13 @@ class _Unique:
             at = np.minimum(np.searchsorted(run, new), run.size - 1)
             suspects.update(new[run[at] == new].tolist())
         if suspects:
-            self._look(suspects, int(lines[-1]))
+            self._check_ids(suspects, int(lines[-1]))
         self.runs.append(new)
         while len(self.runs) > 1 and 2 * self.runs[-1].size > self.runs[-2].size:
             self.runs[-2:] = [np.concatenate(self.runs[-2:])]
             self.runs[-1].sort()
 
-    def _look(self, suspects: set[int], last_line: int) -> None:
+    def _check_ids(self, suspects: set[int], last_line: int) -> None:
         """Read the ids again, up to a line: equal hashes may come from different ids."""
         first: dict[str, int] = {}
         for _, _, lines, ids in self.parts():

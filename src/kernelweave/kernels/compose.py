@@ -15,7 +15,7 @@ from kernelweave.kernels.checks import check_kernel, check_positive
 from kernelweave.kernels.parts import beside, by_rows, joined_codes, split_codes, unit
 
 
-class Passing(Wrapper, Features):
+class Forwarding(Wrapper, Features):
     """A wrapper whose features and shifts mean what they mean in the kernel inside.
 
     A subclass says what rows the kernel inside sees, and what becomes of its features.
@@ -72,7 +72,7 @@ class Passing(Wrapper, Features):
         return cast(Positional, self.kernel).shift_weights()
 
     def reweighted(self, weights: Array) -> Kernel:
-        """Return the kernel inside with these weights of the lengths; it is told prepared rows, not where they lie."""
+        """Return the kernel inside with these weights of the lengths; it gets prepared rows, not where they lie."""
         return cast(Reweighted, self.kernel).reweighted(weights)
 
     @property
@@ -86,7 +86,7 @@ class Passing(Wrapper, Features):
         return self.kernel.approximation_error_  # type: ignore[attr-defined]
 
 
-class On(Passing):
+class On(Forwarding):
     """A kernel restricted to some columns of a table or to a named view.
 
     Parameters
@@ -141,7 +141,7 @@ class On(Passing):
         return cast(Positional, self.kernel).cells(length)
 
 
-class Scaled(Passing):
+class Scaled(Forwarding):
     """A kernel times a positive number.
 
     Examples
@@ -200,7 +200,7 @@ class Scaled(Passing):
         return cast(Positional, self.kernel).cells(length) * self.factor
 
 
-class Cosine(Passing):
+class Cosine(Forwarding):
     """A kernel divided by the geometric mean of the two diagonals; a row that is zero resembles nothing (0/0 = 0).
 
     Examples

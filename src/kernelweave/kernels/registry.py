@@ -37,7 +37,7 @@ KERNELS: dict[str, type[Kernel]] = {
 }  # fmt: skip
 """Every public kernel by the name of its class."""
 
-SPOKEN: dict[str, type[Kernel]] = {
+ALIASES: dict[str, type[Kernel]] = {
     "linear": Linear,
     "poly": Polynomial,
     "rbf": RBF,
@@ -71,12 +71,12 @@ def register(cls: type[Kernel], short: str | None = None) -> type[Kernel]:
     cls : the class
     short : the name that users type, as in ``kernel="rbf"``; None for none
     """
-    taken = [name for name, known in ((cls.__name__, KERNELS), (short, SPOKEN)) if name in known]
+    taken = [name for name, known in ((cls.__name__, KERNELS), (short, ALIASES)) if name in known]
     if taken:
         raise ValueError(f"There already is a kernel named {taken[0]!r}.")
     KERNELS[cls.__name__] = cls
     if short is not None:
-        SPOKEN[short] = cls
+        ALIASES[short] = cls
     return cls
 
 
@@ -100,9 +100,9 @@ def parse(spec: str) -> Kernel:
     if spec.strip().endswith(")"):
         return _parse_call(spec.strip())
     name, _, rest = spec.strip().partition(":")
-    cls = SPOKEN.get(name.strip().lower())
+    cls = ALIASES.get(name.strip().lower())
     if cls is None:
-        raise ValueError(f"There is no kernel {name.strip()!r}; known ones are {', '.join(SPOKEN)}.")
+        raise ValueError(f"There is no kernel {name.strip()!r}; known ones are {', '.join(ALIASES)}.")
     known = cls._names()
     params: dict[str, Any] = {}
     for place, text in enumerate(rest.replace(":", ",").split(",") if rest.strip() else []):

@@ -158,7 +158,7 @@ class Descent(Protocol):
 
 @runtime_checkable
 class Automaton(Protocol):
-    """Ability of a `Descent`: its normal vector is an automaton, whose size can be told."""
+    """Ability of a `Descent`: its normal vector is an automaton, whose size is known."""
 
     n_arcs: int
 
@@ -222,7 +222,7 @@ class DesignMatrix(Protocol):
 
 
 @runtime_checkable
-class Explicit(Protocol):
+class HasDesign(Protocol):
     """Ability of a set of kernels: their features are at hand, for solvers that walk in the space of w."""
 
     design: DesignMatrix

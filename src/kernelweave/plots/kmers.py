@@ -14,7 +14,7 @@ from kernelweave.plots.style import BLUE, GREY, figure, quiet
 AGAINST = "#D55E00"
 """The vermilion of the Okabe-Ito palette: k-mers that speak against the class."""
 DIVERGING = "PuOr_r"
-"""Orange for positive, purple for negative, white for none: told apart by all eyes."""
+"""Orange for positive, purple for negative, white for none: distinguished by all eyes."""
 MOST_ROWS = 64
 """k-mers that fit below one another: all of up to three letters of DNA."""
 SMALL = 1e-300

@@ -96,7 +96,9 @@ class DegreeWeightsDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         ax.bar(self.degrees, self.weights, 0.76, color=color)
         if self.low is not None and self.high is not None:
-            ax.vlines(self.degrees, self.low, self.high, color="black", linewidth=1.2, label=_told(self.confidence))
+            ax.vlines(
+                self.degrees, self.low, self.high, color="black", linewidth=1.2, label=_interval_label(self.confidence)
+            )
             ends = np.r_[self.low, self.high]
             ax.plot(np.r_[self.degrees, self.degrees], ends, "_", color="black", markersize=5)
             ax.legend(frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2)
@@ -192,7 +194,7 @@ class PositionWeightsDisplay:
         shade(ax, signals, origin)
         edges, sizes = np.append(self.starts, self.stops[-1]) - origin - 0.5, self.stops - self.starts
         if self.low is not None and self.high is not None:
-            label = _told(self.confidence)
+            label = _interval_label(self.confidence)
             options: dict[str, Any] = {"color": color, "alpha": 0.25, "linewidth": 0}
             ax.stairs(self.high / sizes, edges, baseline=self.low / sizes, fill=True, label=label, **options)
         else:
@@ -249,5 +251,5 @@ def _summary(rows: list[np.ndarray], confidence: float) -> tuple[np.ndarray, np.
     return np.mean(rows, axis=0), low, high
 
 
-def _told(confidence: float) -> str:
+def _interval_label(confidence: float) -> str:
     return f"{confidence:.0%} of the fits"

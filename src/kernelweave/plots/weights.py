@@ -13,7 +13,7 @@ from kernelweave.plots.style import BLUE, GREY, figure, quiet
 from kernelweave.plots.weight_path import HUES, fitted_weights, heat_map, kernel_names
 
 TOP = 30
-"""Kernels shown unless told otherwise; more names cannot be read."""
+"""Kernels shown by default; more names cannot be read."""
 
 
 @dataclass

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kernelweave.operators.base import KMER_STORES, Dense, Explicit, Linadd, Operator, PrimalOperator
+from kernelweave.operators.base import KMER_STORES, Dense, HasDesign, Linadd, Operator, PrimalOperator
 from kernelweave.solvers.problems import Problem
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def mkl_need(name: str, loss: Loss, n: int, features: bool, approximate: bool, s
     from kernelweave.solvers.mkl import MKL_SOLVERS
 
     if name != "auto":
-        return "design" if MKL_SOLVERS[name].explicit else "parts"
+        return "design" if MKL_SOLVERS[name].primal else "parts"
     suits = features and approximate and not shared and n > FEATURES_FROM and MKL_SOLVERS["svrg"].suits(loss)
     return "design" if suits else "parts"
 
@@ -127,7 +127,7 @@ def choose_mkl_solver(name: str, problem: MKLProblem, params: dict[str, Any] | N
 
 
 def _fastest_mkl(problem: MKLProblem) -> tuple[str, str]:
-    if isinstance(problem.operators, Explicit):
+    if isinstance(problem.operators, HasDesign):
         return "svrg", "some kernels are known by their features only, and rows are many"
     if problem.ball.p == 1.0:
         return "hessian", "norm=1: second-order steps take the fewest solutions"

@@ -13,7 +13,7 @@ from kernelweave.solvers.result import Result, Trace
 
 STALLED = 1000
 """A run whose best points have not changed for so many iterations has met the limits of rounding and ends."""
-TOLD = {"columns": "columns", "train_error": "training error", "validation_error": "held-out error"}
+SHOWN = {"columns": "columns", "train_error": "training error", "validation_error": "held-out error"}
 """Further columns of a trace that are worth a word while a run goes on, and their names."""
 
 
@@ -31,7 +31,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a monitor is told after each iteration; `extra` are the further columns of the trace, such as errors."""
+    """What a monitor gets after each iteration; `extra` are the further columns of the trace, such as errors."""
 
     iteration: int
     seconds: float
@@ -46,12 +46,12 @@ class Progress:
         >>> Progress(1, 0.1, 2.0, 1.0, 0.5, {"columns": 8.0, "validation_error": 0.25}).further()
         '  columns 8  held-out error 0.25'
         """
-        known = {word: self.extra.get(name, math.nan) for name, word in TOLD.items()}
+        known = {word: self.extra.get(name, math.nan) for name, word in SHOWN.items()}
         return "".join(f"  {word} {value:.4g}" for word, value in known.items() if not math.isnan(value))
 
 
 Monitor = Callable[[Progress], Any]
-"""Told of each iteration; a true answer stops the run."""
+"""Called after each iteration; a true answer stops the run."""
 
 
 class Solver(Protocol):

@@ -79,9 +79,9 @@ def _compose(  # type: ignore[no-untyped-def]
     starts1, target1, inputs1, outputs1, weights1, finals1, starts2, target2, inputs2, outputs2, weights2, finals2
 ):
     kinds = _epsilon_kinds(starts1, outputs1, finals1)
-    room = ROOM * (finals1.shape[0] + finals2.shape[0])
-    keys, table = np.empty(room, np.int64), np.empty((0, 2), np.int64)
-    arcs, weights, pairs = np.empty((room, 4), np.int32), np.empty(room), np.empty((room, 2), np.int64)
+    capacity = ROOM * (finals1.shape[0] + finals2.shape[0])
+    keys, table = np.empty(capacity, np.int64), np.empty((0, 2), np.int64)
+    arcs, weights, pairs = np.empty((capacity, 4), np.int32), np.empty(capacity), np.empty((capacity, 2), np.int64)
     keys[0] = 0
     progress = np.array([1, 0, 0, 0])
     while progress[1] < progress[0]:  # the loop comes back for more room, until all states are done
@@ -160,16 +160,16 @@ def _steps(outputs1, i, end1, inputs2, j, end2, late, kind, pairs):  # type: ign
 
     Labels rise on both sides.  Return how many steps there are, whether there was room for them or not.
     """
-    count, room = 0, pairs.shape[0]
+    count, capacity = 0, pairs.shape[0]
     while i < end1 and outputs1[i] == EPSILON:
         if late == FREE:
-            if count < room:
+            if count < capacity:
                 pairs[count, 0], pairs[count, 1] = i, -1
             count += 1
         i += 1
     while j < end2 and inputs2[j] == EPSILON:
         if kind != ONLY_EPSILON:
-            if count < room:
+            if count < capacity:
                 pairs[count, 0], pairs[count, 1] = -1, j
             count += 1
         j += 1
@@ -182,7 +182,7 @@ def _steps(outputs1, i, end1, inputs2, j, end2, late, kind, pairs):  # type: ign
         else:
             k = j
             while k < end2 and inputs2[k] == label:
-                if count < room:
+                if count < capacity:
                     pairs[count, 0], pairs[count, 1] = i, k
                 count += 1
                 k += 1

@@ -100,7 +100,7 @@ def determinize(
     return connect(_subsets(m, rules, max_states))
 
 
-class _Made(NamedTuple):
+class _Subsets(NamedTuple):
     """Arcs (source, target, label) and weights of the result so far, and room to follow the arcs of one set."""
 
     arcs: Array
@@ -116,7 +116,7 @@ def _subsets(m: Transducer, rules: Rules, max_states: int) -> Transducer:
     """Return the machine of all sets that can be reached."""
     pool = new_pool(m.n_states + 1, 2 * (m.n_states + 1))
     write_items(pool, new_entry(pool), np.zeros((1, 2), np.int32), np.ones(1), 0, 1)
-    made = _with_room(_Made(*(np.empty(0),) * 6, np.zeros(2, np.int64)), m.n_arcs + 1)
+    made = _grown(_Subsets(*(np.empty(0),) * 6, np.zeros(2, np.int64)), m.n_arcs + 1)
     given = (m.starts, m.target, m.inputs, m.weights, m.finals)
     while (status := _expand(pool, given, rules, max_states, made)) != FINE:
         if status == TOO_MANY:
@@ -131,7 +131,7 @@ def _subsets(m: Transducer, rules: Rules, max_states: int) -> Transducer:
                 else "Residual weights leave the range of double precision; scale the weights of the machine."
             )
         if status == FULL_ARCS:
-            made = _with_room(made, len(made.arcs) + int(pool.tops[WANTED]))
+            made = _grown(made, len(made.arcs) + int(pool.tops[WANTED]))
         else:
             pool = grown(pool, status)
     finals, count = np.zeros(int(pool.tops[ENTRY_TOP])), made.place[ARCS]
@@ -140,14 +140,14 @@ def _subsets(m: Transducer, rules: Rules, max_states: int) -> Transducer:
     return Transducer(source, target, labels, labels, made.weights[:count], finals, m.alphabet)
 
 
-def _with_room(made: _Made, more: int) -> _Made:
+def _grown(made: _Subsets, more: int) -> _Subsets:
     """Return the arrays with room for so many more arcs."""
     size, count = len(made.arcs) + more, made.place[ARCS]
     arcs, weights = np.empty((size, 3), np.int32), np.empty(size)
     if count:
         arcs[:count], weights[:count] = made.arcs[:count], made.weights[:count]
     scratch = (np.empty(size, np.int64), np.empty(size), np.empty((size, 2), np.int32), np.empty(size))
-    return _Made(arcs, weights, *scratch, made.place)
+    return _Subsets(arcs, weights, *scratch, made.place)
 
 
 @jit
@@ -162,7 +162,7 @@ def _expand(owned_pool, given, rules, max_states, owned_made):  # type: ignore[n
         count = 0
         for k in range(first, last):
             count += starts[pool.items[k, 0] + 1] - starts[pool.items[k, 0]]
-        status = _room(pool, count, made.arcs.shape[0] - place[ARCS], max_states)
+        status = _fits(pool, count, made.arcs.shape[0] - place[ARCS], max_states)
         if status != FINE:
             return status
         count = 0
@@ -208,7 +208,7 @@ def _split(pool, rules, made, count, n):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _room(pool, count, arcs, max_states):  # type: ignore[no-untyped-def]
+def _fits(pool, count, arcs, max_states):  # type: ignore[no-untyped-def]
     """Return FINE if sets made of so many items fit, however they are cut, or what is full."""
     tops = pool.tops
     tops[WANTED] = 2 * count

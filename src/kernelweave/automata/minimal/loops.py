@@ -29,7 +29,7 @@ from kernelweave.automata.minimal.pool import (
     drop_items,
     free_entry,
     new_entry,
-    room,
+    reserve,
     write_items,
 )
 from kernelweave.automata.minimal.reads import ROOT, common
@@ -177,7 +177,7 @@ def close_node(pool, path, rules):  # type: ignore[no-untyped-def]
     node = path.nodes[depth]
     read_below(pool, path, rules.exact, depth, np.iinfo(np.int64).max)
     state, start, stop = node[STATE], node[BASE], node[TOP]
-    status = room(pool, stop - start)
+    status = reserve(pool, stop - start)
     if status != FINE:
         return status
     path.place[TOUCHED_ITEMS] += stop - start

@@ -1,9 +1,9 @@
 """Lists of weighted items on arrays that grow, with free lists for what is given back.
 
 An entry is a list of items (label, target, weight).  Items of an entry stand together, in a block whose size is a
-power of two; entries and blocks that are given back are used again.  Jitted code cannot grow arrays: it asks for `room`
-before it takes any, and where something is full it returns to Python, which calls `grown` and goes on.  Entries of one
-hash are chained, from `heads`; `register` finds equal lists that way.
+power of two; entries and blocks that are given back are used again.  Jitted code cannot grow arrays: it asks for
+`reserve` before it takes any, and where something is full it returns to Python, which calls `grown` and goes on.
+Entries of one hash are chained, from `heads`; `register` finds equal lists that way.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def size_class(count):  # type: ignore[no-untyped-def]
 
 
 @jit
-def room(pool, count):  # type: ignore[no-untyped-def]
+def reserve(pool, count):  # type: ignore[no-untyped-def]
     """Return FINE if one more entry of that many items fits, or what is full."""
     tops = pool.tops
     if tops[FREE_ENTRY] == NOTHING and tops[ENTRY_TOP] == pool.entries.shape[0]:
@@ -117,7 +117,7 @@ def room(pool, count):  # type: ignore[no-untyped-def]
 
 @jit
 def new_entry(pool):  # type: ignore[no-untyped-def]
-    """Return an entry without items, referred to once; `room` has said that it fits."""
+    """Return an entry without items, referred to once; `reserve` has said that it fits."""
     tops, entry = pool.tops, pool.tops[FREE_ENTRY]
     if entry == NOTHING:
         entry = tops[ENTRY_TOP]

@@ -23,15 +23,15 @@ from sklearn.utils import check_random_state
 
 from kernelweave.engines import one_blas_thread
 from kernelweave.estimators.base import Array, Estimator
-from kernelweave.estimators.cgboost.course import (
+from kernelweave.estimators.cgboost.holdout import USUAL_FRACTION, ValidationRows, cut, draw, matrices
+from kernelweave.estimators.cgboost.stage_history import (
     column_shares,
     columns_per_kernel,
-    course_of,
-    kept_examples,
     last_columns,
     round_columns,
+    stage_history,
+    support_rows,
 )
-from kernelweave.estimators.cgboost.holdout import USUAL_FRACTION, Held, cut, draw, matrices
 from kernelweave.estimators.fitting import Certificate, join_traces, make_monitor
 from kernelweave.estimators.inputs import positive
 from kernelweave.estimators.kernel_list import KernelList, fitted_to, refuse_overflow
@@ -114,7 +114,7 @@ class CGBoostEstimator(Estimator):
             return 0.0
         return given or (USUAL_FRACTION if "TR3" in self._rules().termination else 0.0)
 
-    def _given_judges(self, validation: Any) -> Held | None:
+    def _given_judges(self, validation: Any) -> ValidationRows | None:
         """Return the validation rows that were handed to fit; what is wrong with them is said to be theirs."""
         if validation is None:
             return None
@@ -124,11 +124,13 @@ class CGBoostEstimator(Estimator):
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(f"In validation=(X, y): {error}") from error
 
-    def _judges(self, X: Any, y: Any) -> Held:
+    def _judges(self, X: Any, y: Any) -> ValidationRows:
         """Return validation rows, checked."""
         raise NotImplementedError
 
-    def _split(self, X: Any, strata: Array, y: Array, weight: Array, held: Held | None, fraction: float) -> _Training:
+    def _split(
+        self, X: Any, strata: Array, y: Array, weight: Array, held: ValidationRows | None, fraction: float
+    ) -> _Training:
         """Return what to train on and what to judge by, and draw the latter where a share of the rows was asked for."""
         rng = check_random_state(self.random_state)
         rows = np.flatnonzero(weight > 0)
@@ -139,9 +141,9 @@ class CGBoostEstimator(Estimator):
         if given and not whole and self.normalize == "variance":
             raise ValueError("normalize='variance' needs all rows of a precomputed matrix; use 'trace' or None.")
         if len(judges):
-            held = Held(cut(X, judges, rows, given), y[judges], weight[judges])
+            held = ValidationRows(cut(X, judges, rows, given), y[judges], weight[judges])
         elif held is not None and given and not whole:
-            held = Held(cut(held.X, slice(None), rows, given), held.y, held.weight)
+            held = ValidationRows(cut(held.X, slice(None), rows, given), held.y, held.weight)
         return _Training(X if whole else cut(X, rows, rows, given), rows, held, int(rng.randint(SEEDS)))
 
     def _pool(self, X: Any, weight: Array) -> ColumnPool:
@@ -181,7 +183,7 @@ class CGBoostEstimator(Estimator):
         cost = weight if self._task == "novelty" else targets.cost[rows]
         self._boost(X, training, values, cost, weight, errors)
 
-    def _judged(self, held: Held) -> Array:
+    def _judged(self, held: ValidationRows) -> Array:
         """Return what the outputs of validation rows should be, (outputs, rows)."""
         return held.y[None, :]
 
@@ -215,10 +217,10 @@ class CGBoostEstimator(Estimator):
     def _keep_rounds(self, results: list[BoostResult], X: Any, rows: Array, scale: Array | None) -> None:
         """Set the fitted attributes."""
         m, outputs = len(self.kernels_), len(results)
-        self.stages_ = [course_of(result, rows, scale) for result in results]
+        self.stages_ = [stage_history(result, rows, scale) for result in results]
         self.columns_ = last_columns(self.stages_)
         self.n_columns_per_kernel_ = columns_per_kernel(self.columns_, m, outputs)
-        self.support_ = kept_examples(self.stages_)
+        self.support_ = support_rows(self.stages_)
         self.reference_ = reference(self.kernels_, X, self.support_)
         self.intercept_ = np.array([result.intercept for result in results])
         self.expansion_ = self._expand()
@@ -238,7 +240,7 @@ class CGBoostEstimator(Estimator):
     def _staged_outputs(self, X: Any) -> Iterator[Array]:
         """Yield the outputs of new rows after each round, (rows, outputs), up to the round that is kept."""
         X, outputs = self._new(X), len(self.intercept_)
-        rounds = max(len(course) for course in self.stages_)
+        rounds = max(len(history) for history in self.stages_)
         for first in range(0, rounds, ROUNDS_AT_ONCE):
             numbers = range(first, min(first + ROUNDS_AT_ONCE, rounds))
             columns, intercepts = round_columns(self.stages_, numbers)
@@ -267,7 +269,7 @@ class CGBoostEstimator(Estimator):
 class _Training:
     """Rows to train on (`rows` are their numbers), rows that judge, and the seed of the draws."""
 
-    def __init__(self, X: Any, rows: Array, held: Held | None, seed: int):
+    def __init__(self, X: Any, rows: Array, held: ValidationRows | None, seed: int):
         self.X, self.rows, self.held, self.seed = X, rows, held, seed
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelweave.estimators.base import Array
 from kernelweave.estimators.cgboost.base import CGBoostEstimator
-from kernelweave.estimators.cgboost.holdout import Held
+from kernelweave.estimators.cgboost.holdout import ValidationRows
 from kernelweave.estimators.inputs import new_rows, targets
 from kernelweave.estimators.predicting import Classifying
 from kernelweave.estimators.targets import label_signs
@@ -21,7 +21,7 @@ class CGBoostClassifier(Classifying, CGBoostEstimator):
     Minimises ``R(a) + C sum_i s_i max(0, 1 - y_i f(x_i))`` with ``f(x) = sum_j a_j K_p(x, x_i) + b``, where each column
     j is a kernel p and a training row i, and R is the sum of ``|a_j|`` or half that of ``a_j^2 / s_i``: a weight s_i
     means as many equal rows.  Columns enter as they are needed, those of the first kernels before those of later ones,
-    so that cheap kernels carry most of the model.  Several classes are told apart one against the rest.
+    so that cheap kernels carry most of the model.  Several classes are separated one against the rest.
 
     Parameters
     ----------
@@ -168,16 +168,16 @@ class CGBoostClassifier(Classifying, CGBoostEstimator):
         self._fit(X, found, validation, found.y)
         return self
 
-    def _judges(self, X: Any, y: Any) -> Held:
+    def _judges(self, X: Any, y: Any) -> ValidationRows:
         """Return validation rows, checked."""
         X = new_rows(self, X, self._kernel_list.described())
         y = targets(X, y)
         strange = np.setdiff1d(y, self.classes_)
         if len(strange):
             raise ValueError(f"The rows have the class {strange.tolist()[0]!r}, which the training rows do not have.")
-        return Held(X, y, np.ones(len(y)))
+        return ValidationRows(X, y, np.ones(len(y)))
 
-    def _judged(self, held: Held) -> Array:
+    def _judged(self, held: ValidationRows) -> Array:
         return label_signs(held.y, self.classes_)
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:

@@ -22,7 +22,7 @@ USUAL_FRACTION = 0.2
 
 
 @dataclass(frozen=True)
-class Held:
+class ValidationRows:
     """Rows that judge the rounds: what they are, their targets, their weights."""
 
     X: Any

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelweave.estimators.base import Array
 from kernelweave.estimators.cgboost.base import CGBoostEstimator
-from kernelweave.estimators.cgboost.holdout import Held
+from kernelweave.estimators.cgboost.holdout import ValidationRows
 from kernelweave.estimators.inputs import new_rows, targets
 from kernelweave.estimators.predicting import Detecting
 from kernelweave.estimators.targets import NORMAL, NOVEL
@@ -148,7 +148,7 @@ class CGBoostNovelty(Detecting, CGBoostEstimator):
         self.offset_ = -self.intercept_
         return self
 
-    def _judges(self, X: Any, y: Any) -> Held:
+    def _judges(self, X: Any, y: Any) -> ValidationRows:
         """Return validation rows, checked."""
         X = new_rows(self, X, self._kernel_list.described())
         y = targets(X, y)
@@ -159,7 +159,7 @@ class CGBoostNovelty(Detecting, CGBoostEstimator):
                 "TR3 needs both normal (1) and novel (-1) validation rows: where all have the same label, a model that "
                 "predicts it for every row has no error."
             )
-        return Held(X, y.astype(float), np.ones(len(y)))
+        return ValidationRows(X, y.astype(float), np.ones(len(y)))
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
         """Yield the decision values after each round; the last ones are those of `decision_function`."""

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelweave.estimators.cgboost.base import CGBoostEstimator
-from kernelweave.estimators.cgboost.holdout import Held
+from kernelweave.estimators.cgboost.holdout import ValidationRows
 from kernelweave.estimators.inputs import new_rows, real_targets
 from kernelweave.estimators.predicting import Regressing
 
@@ -156,8 +156,8 @@ class CGBoostRegressor(Regressing, CGBoostEstimator):
         self._fit(X, found, validation, np.zeros(len(found.y)))
         return self
 
-    def _judges(self, X: Any, y: Any) -> Held:
+    def _judges(self, X: Any, y: Any) -> ValidationRows:
         """Return validation rows, checked."""
         X = new_rows(self, X, self._kernel_list.described())
         y = real_targets(X, y)
-        return Held(X, y, np.ones(len(y)))
+        return ValidationRows(X, y, np.ones(len(y)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -23,7 +23,7 @@ from kernelweave.automata.stored import Columns, columns_of, from_columns
 from kernelweave.data import Alphabet
 from kernelweave.data.kinds import Description, RowKind, find, kind_of, named
 from kernelweave.data.rows import IDS
-from kernelweave.estimators.cgboost.course import Course
+from kernelweave.estimators.cgboost.stage_history import StageHistory
 from kernelweave.estimators.fitting import Certificate
 from kernelweave.kernels.approximate.fourier import Waves
 from kernelweave.kernels.approximate.landmarks import Landmarks
@@ -41,8 +41,9 @@ Node = Any
 OTHERS = (Pipeline, StandardScaler)
 """Estimators of scikit-learn that may stand before one of ours."""
 
-RECORDS: dict[str, type] = {cls.__name__: cls for cls in (Certificate, Course, Description, Plan)}
-"""Data classes among the fitted attributes, by name."""
+RECORDS: dict[str, type] = {"Course": StageHistory} | {cls.__name__: cls for cls in (Certificate, Description, Plan)}
+"""Data classes among the fitted attributes, by their names in model files."""
+_RECORD_NAMES = {cls: name for name, cls in RECORDS.items()}
 
 PARTS: dict[str, type[Kernel]] = {cls.__name__: cls for cls in (Centred, Landmarks, Waves)}
 """Kernels that hold data, by name; the others are those of the registry."""
@@ -98,9 +99,9 @@ class Writer:
         for kind, write in _WRITERS:
             if isinstance(value, kind):
                 return write(self, value)
-        if is_dataclass(value) and RECORDS.get(type(value).__name__) is type(value):
+        if type(value) in _RECORD_NAMES:
             state = {f.name: self.node(getattr(value, f.name)) for f in fields(value)}
-            return {"type": "record", "name": type(value).__name__, "state": state}
+            return {"type": "record", "name": _RECORD_NAMES[type(value)], "state": state}
         kind = find(value)
         if kind is not None:
             return self.rows(kind, value)

@@ -12,7 +12,7 @@ import numpy as np
 
 from kernelweave.engines import one_blas_thread
 from kernelweave.estimators.base import Array, Estimator
-from kernelweave.estimators.explicit import (
+from kernelweave.estimators.feature_models import (
     approximation_error,
     forget_stream,
     forget_vectors,
@@ -183,7 +183,7 @@ def kernel_correlations(
 ) -> Array:
     """Return the correlation of the chosen kernels' centred matrices on a sample of rows with everyone's, (chosen, m).
 
-    All are chosen unless told otherwise.
+    All are chosen by default.
     """
     n = X.shape[0]
     family = Family(kernels)

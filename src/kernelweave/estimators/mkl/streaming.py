@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelweave.engines import one_blas_thread
 from kernelweave.estimators.base import Array
-from kernelweave.estimators.explicit import keep_vectors, split_params
+from kernelweave.estimators.feature_models import keep_vectors, split_params
 from kernelweave.estimators.fitting import Certificate, keep_certificate
 from kernelweave.estimators.mkl.base import MKLEstimator
 from kernelweave.estimators.targets import Targets
@@ -27,7 +27,7 @@ from kernelweave.operators.features.design.grow import in_memory, moved
 from kernelweave.operators.features.design.set import DesignSet
 from kernelweave.solvers.certificate import PrimalPoint
 from kernelweave.solvers.choose import AS_ASKED, choose_mkl_solver
-from kernelweave.solvers.mkl.gradient.stream.registry import STREAMS, look_once
+from kernelweave.solvers.mkl.gradient.stream.registry import STREAMS, evaluate_once
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.result import Result, Trace
 
@@ -179,17 +179,17 @@ class Streaming(MKLEstimator):
             )
         X = self._new(X)
         with one_blas_thread():
-            keep_certificate(self, self._looks(X, self._learns.again(self, X, y, sample_weight)))
+            keep_certificate(self, self._evaluate_all(X, self._learns.again(self, X, y, sample_weight)))
         return float(self.duality_gap_)
 
-    def _looks(self, X: Any, targets: Targets) -> list[Result]:
+    def _evaluate_all(self, X: Any, targets: Targets) -> list[Result]:
         """Look once at every problem from where the model is."""
         operators = self._block(X).operator
         coef = moved(self.coef_, self.coef_offsets_, operators.design.offsets)
         params, results = split_params(self.solver_params)[1], list[Result]()
         for problem, w, b in zip(self._problems(operators, targets), coef, self.intercept_):
             solver = choose_mkl_solver(self.solver_, problem, params).solver
-            result = Result(*look_once(solver, problem, w, float(b)), Trace(), self.n_iter_, False)
+            result = Result(*evaluate_once(solver, problem, w, float(b)), Trace(), self.n_iter_, False)
             results.append(replace(result, converged=result.gap <= self.tol))
         return results
 

@@ -11,7 +11,7 @@ from kernelweave.estimators.predicting import Classifying
 class KernelClassifier(Classifying, KernelEstimator):
     """Support vector machine and its smooth relatives, with a certificate.
 
-    Minimises ``1/2 |w|^2 + C sum_i s_i loss(f(x_i), y_i)``; several classes are told apart one against the rest, on
+    Minimises ``1/2 |w|^2 + C sum_i s_i loss(f(x_i), y_i)``; several classes are separated one against the rest, on
     one shared operator.
 
     Parameters

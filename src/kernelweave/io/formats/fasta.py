@@ -73,7 +73,7 @@ def read(
 def parts(path: PathLike, labels: Labels) -> Iterator[Part]:
     """Yield the letters of a file in parts of bounded size, with start, line and id of the rows that begin in each.
 
-    Letters before the first start belong to the row before; `labels` is told of every header.
+    Letters before the first start belong to the row before; `labels` is called with every header.
     """
     yield from _fastq_parts(path, labels) if is_fastq(path) else _fasta_parts(path, labels)
 

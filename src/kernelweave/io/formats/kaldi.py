@@ -52,16 +52,16 @@ def read(
     >>> machine.words, machine.scores
     (['yes', 'no'], [-2.5, -3.7])
     """
-    told = read_machines(path, is_key=_is_key)
+    parsed = read_machines(path, is_key=_is_key)
     score = partial(_score, acoustic_scale, lm_scale)
-    compact = all(len(fields) <= ACCEPTOR + 1 for _, lines in told for _, fields in lines)
+    compact = all(len(fields) <= ACCEPTOR + 1 for _, lines in parsed for _, fields in lines)
     width = ACCEPTOR if compact else TRANSDUCER
-    for machine, lines in told:
+    for machine, lines in parsed:
         for line, fields in lines:
             if len(fields) == ACCEPTOR and LABEL_LOST.fullmatch(fields[-1]):
                 raise machine.fault(line, "the arc has costs but no word")
         fill(machine, lines, width, width - 1, score)
-    machines = [machine for machine, _ in told]
+    machines = [machine for machine, _ in parsed]
     spell(machines, symbols, epsilon)
     return machines
 

@@ -67,19 +67,19 @@ def read(
     ('u1', ['yes', 'no'], [-0.7, -0.7])
     """
     check_options(side=(side, ("input", "output")), kind=(kind, ("auto", "acceptor", "transducer")))
-    told = read_machines(path, is_key=lambda fields: len(fields) == 1)
-    width = _width(told) if kind == "auto" else ACCEPTOR if kind == "acceptor" else TRANSDUCER
+    parsed = read_machines(path, is_key=lambda fields: len(fields) == 1)
+    width = _width(parsed) if kind == "auto" else ACCEPTOR if kind == "acceptor" else TRANSDUCER
     column = 2 if width == ACCEPTOR or side == "input" else 3
-    for machine, lines in told:
+    for machine, lines in parsed:
         fill(machine, lines, width, column, _score)
-    machines = [machine for machine, _ in told]
+    machines = [machine for machine, _ in parsed]
     spell(machines, symbols, epsilon)
     return machines
 
 
-def _width(told: list[tuple[Machine, list[Line]]]) -> int:
+def _width(parsed: list[tuple[Machine, list[Line]]]) -> int:
     """Return the number of fields of an arc without its cost, from the arcs of a file."""
-    arcs = [fields for _, lines in told for _, fields in lines if len(fields) > FINAL]
+    arcs = [fields for _, lines in parsed for _, fields in lines if len(fields) > FINAL]
     widths = set(map(len, arcs))
     if TRANSDUCER + 1 in widths or ACCEPTOR in widths:
         return TRANSDUCER if TRANSDUCER + 1 in widths else ACCEPTOR

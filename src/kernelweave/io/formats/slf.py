@@ -73,14 +73,14 @@ class _Lattice:
         self.header_lines: dict[str, int] = {}
         self.nodes: dict[int, Fields] = {}
         self.links: list[tuple[int, Fields]] = []
-        self.told = Machine(path, 1)
+        self.parsed = Machine(path, 1)
         self.last_line = 1
         for line, text in numbered_lines(path):
             if not text.lstrip().startswith("#"):
                 self._add(line, self._fields(line, text))
             self.last_line = line
         name = os.path.basename(os.fspath(path)).removesuffix(".gz")
-        self.told.key = self.header.get("U") or name.removesuffix(next(filter(name.endswith, SUFFIXES), ""))
+        self.parsed.key = self.header.get("U") or name.removesuffix(next(filter(name.endswith, SUFFIXES), ""))
 
     def _fields(self, line: int, text: str) -> Fields:
         """Return the fields of a line by their short names."""
@@ -90,10 +90,10 @@ class _Lattice:
         while at < len(text):
             found = FIELD.match(text, at)
             if found is None:
-                raise self.told.fault(line, f"expected fields name=value, found {text[at : at + 20]!r}")
+                raise self.parsed.fault(line, f"expected fields name=value, found {text[at : at + 20]!r}")
             name = SHORT.get(found[1], found[1])
             if name in fields:
-                raise self.told.fault(line, f"the field {shown(found[1])} occurs twice")
+                raise self.parsed.fault(line, f"the field {shown(found[1])} occurs twice")
             fields[name] = self._value(line, found[2])
             at = found.end()
         return fields
@@ -108,21 +108,21 @@ class _Lattice:
         try:
             return raw.decode()
         except UnicodeDecodeError:
-            raise self.told.fault(line, f"the value {shown(text)} is not UTF-8 text") from None
+            raise self.parsed.fault(line, f"the value {shown(text)} is not UTF-8 text") from None
 
     def _add(self, line: int, fields: Fields) -> None:
         kind = next(iter(fields), "")
         if kind == "I":
             node = self._whole(line, fields, "I")
             if node in self.nodes:
-                raise self.told.fault(line, f"node {node} is defined twice")
+                raise self.parsed.fault(line, f"node {node} is defined twice")
             if "L" in fields:
-                raise self.told.fault(line, "the node is a sub-lattice; nested lattices cannot be read")
+                raise self.parsed.fault(line, "the node is a sub-lattice; nested lattices cannot be read")
             self.nodes[node] = fields
         elif kind == "J":
             self.links.append((line, fields))
         elif self.nodes or self.links:
-            raise self.told.fault(line, f"expected a node I= or a link J=, found {shown(kind)}")
+            raise self.parsed.fault(line, f"expected a node I= or a link J=, found {shown(kind)}")
         else:
             self.header.update(fields)
             self.header_lines.update(dict.fromkeys(fields, line))
@@ -131,7 +131,7 @@ class _Lattice:
         value = read_state(fields.get(name, ""))
         if value is None:
             found = f"found {shown(fields[name])}" if name in fields else "found none"
-            raise self.told.fault(line, f"expected {name}= and a whole number from 0, {found}")
+            raise self.parsed.fault(line, f"expected {name}= and a whole number from 0, {found}")
         return value
 
     def _number(self, line: int, fields: Fields, name: str, default: float) -> float:
@@ -139,7 +139,7 @@ class _Lattice:
             return default
         value = read_score(fields[name])
         if value is None:
-            raise self.told.fault(line, no_score(f"{name}=", fields[name]))
+            raise self.parsed.fault(line, no_score(f"{name}=", fields[name]))
         return value
 
     def _promise(self, name: str) -> int:
@@ -154,7 +154,7 @@ class _Lattice:
 
     def machine(self, silent: set[str]) -> Machine:
         """Return the checked machine."""
-        machine, end = self.told, self.last_line
+        machine, end = self.parsed, self.last_line
         for name, what, found in (("N", "nodes", len(self.nodes)), ("L", "links", len(self.links))):
             if (count := self._promise(name)) != found:
                 raise machine.fault(end, f"the header promises {count} {what}, the file has {found}")
@@ -178,7 +178,7 @@ class _Lattice:
         """Return ln p of a link."""
         base = self._setting("base", math.e)
         if base < 0 or base == 1:
-            raise self.told.fault(self._line("base"), f"base={base:g} cannot be the base of a logarithm")
+            raise self.parsed.fault(self._line("base"), f"base={base:g} cannot be the base of a logarithm")
         unit = math.log(base) if base else 1.0
         total = 0.0 if word == NULL else unit * self._setting("wdpenalty", 0.0)
         for scale, name in zip(SCALES, "alr"):
@@ -186,7 +186,7 @@ class _Lattice:
                 continue
             value = self._number(line, fields, name, 0.0)
             if base == 0 and value <= 0:
-                raise self.told.fault(line, f"the probability {name}={value:g} is not positive")
+                raise self.parsed.fault(line, f"the probability {name}={value:g} is not positive")
             logarithm = unit * value if base else math.log(value)
             total += self._setting(scale, 1.0) * logarithm
         return total
@@ -196,14 +196,14 @@ class _Lattice:
         if name in self.header:
             node = self._promise(name)
             if node not in self.nodes:
-                raise self.told.fault(self._line(name), f"{name}={node} is not a node")
+                raise self.parsed.fault(self._line(name), f"{name}={node} is not a node")
             return node
         if len(nodes) == 1:
             return nodes.pop()
         if not nodes:
-            raise self.told.fault(self.last_line, f"no node is one that no link {verb}: there is a cycle")
+            raise self.parsed.fault(self.last_line, f"no node is one that no link {verb}: there is a cycle")
         shown = ", ".join(map(str, sorted(nodes)[:4]))
-        raise self.told.fault(self.last_line, f"no link {verb} the nodes {shown}; name one by {name}= in the header")
+        raise self.parsed.fault(self.last_line, f"no link {verb} the nodes {shown}; name one by {name}= in the header")
 
     def _with_first_word(self, machine: Machine, silent: set[str]) -> Machine:
         """Let paths begin with the word of the first node, where it has one."""

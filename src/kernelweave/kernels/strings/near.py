@@ -71,7 +71,7 @@ class NearKmers(Kernel, Features):
         length, letters = self.window()
         turn = partners(self, X.alphabet, self.reverse_complement)
         if self._few(X.alphabet):
-            return self._explicit(X, turn)
+            return self._neighbours(X, turn)
         packed = on_strings(X, length, lambda strings: pack_lmers(strings, length))
         if not turn.size:
             return packed
@@ -80,7 +80,7 @@ class NearKmers(Kernel, Features):
             return packed, turned  # no feature is its own reverse complement
         if self.n_columns(X.alphabet.size) > MOST_COLUMNS:
             raise ValueError(f"{self!r} has too many features for reverse_complement=True; take shorter k-mers.")
-        return packed, turned, self._explicit(X, turn, own=True)
+        return packed, turned, self._neighbours(X, turn, own=True)
 
     def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
         """Return the sums over pairs of l-mers."""
@@ -112,7 +112,7 @@ class NearKmers(Kernel, Features):
     def rows(self, X: Any, dtype: type = np.float64) -> Counts:
         """Return how many l-mers of each row count for each feature, or raise where these are too many."""
         check_columns(self, self.n_features(X))
-        return self._explicit(X, partners(self, X.alphabet, self.reverse_complement)).astype(dtype)
+        return self._neighbours(X, partners(self, X.alphabet, self.reverse_complement)).astype(dtype)
 
     def n_features(self, X: Any) -> int:
         """Return the number of features over the alphabet of X."""
@@ -123,11 +123,11 @@ class NearKmers(Kernel, Features):
     def _few(self, alphabet: Alphabet) -> bool:
         return self.n_columns(alphabet.size) <= FEW_COLUMNS
 
-    def _explicit(self, X: Any, turn: Array, own: bool = False) -> Counts:
+    def _neighbours(self, X: Any, turn: Array, own: bool = False) -> Counts:
         """Return the features of each row; `own` keeps those alone that are their own reverse complement."""
-        return on_strings(X, self.window()[0], lambda strings: self._explicit_strings(strings, turn, own))
+        return on_strings(X, self.window()[0], lambda strings: self._neighbour_strings(strings, turn, own))
 
-    def _explicit_strings(self, X: Sequences, turn: Array, own: bool) -> Counts:
+    def _neighbour_strings(self, X: Sequences, turn: Array, own: bool) -> Counts:
         near = self.coefficients(X.alphabet.size)[0]
         if near > MOST_NEAR:
             raise ValueError(

@@ -17,7 +17,7 @@ from kernelweave.data.kinds import n_rows
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.abilities import Elementwise, Positional, has_codes
 from kernelweave.kernels.base import Array, Kernel, take
-from kernelweave.operators.columns.sources import Embedded, Made, Source
+from kernelweave.operators.columns.sources import ComputedColumns, Embedded, Source
 from kernelweave.operators.expansion.cross import NEW_ROWS, spans
 from kernelweave.operators.gram.mixture import Family
 from kernelweave.operators.memory import memory_budget
@@ -72,8 +72,8 @@ class ColumnPool:
         for members in self.family.members:
             self._by_values([k for k in members if k not in self.source], plans, passed)
         self.plan = mixture_plan([plans[k] for k in range(self.m)], int(self.held))
-        self.quick = not any(isinstance(source, Made) for source in self.source.values())
-        self.room = max(0, int((self.budget - self.held) // (8 * self.n)))
+        self.quick = not any(isinstance(source, ComputedColumns) for source in self.source.values())
+        self.capacity = max(0, int((self.budget - self.held) // (8 * self.n)))
 
     def columns(self, kernel: int, rows: Array) -> Array:
         """Return ``K_p[:, rows]``, (n, len(rows)) float64, column after column in memory."""
@@ -111,7 +111,7 @@ class ColumnPool:
         return self._rows[group]
 
     def by_cost(self) -> list[int]:
-        """Return the kernels from the cheapest to the dearest at prediction.
+        """Return the kernels from the cheapest to the most expensive at prediction.
 
         First those with few explicit features (by their number), then curves over the inner product, other curves,
         kernels with sparse features, the rest; equals keep their order.

@@ -43,7 +43,7 @@ class Source(Protocol):
         """Return ``K[:, rows]``, (n, len(rows)), column after column in memory."""
 
 
-class Made:
+class ComputedColumns:
     """Kernel values made tile by tile; one group of a family.
 
     Parameters
@@ -103,7 +103,7 @@ class Stored:
     So the memory in use grows from the front with the columns made: pages are touched only then, one after the other.
     """
 
-    def __init__(self, source: Made, kernels: list[int]):
+    def __init__(self, source: ComputedColumns, kernels: list[int]):
         self.source, self.n, self.engine = source, source.n, source.engine
         self.kept = {k: np.empty((self.n, self.n)) for k in kernels}
         self.place = {k: np.full(self.n, -1, np.int64) for k in kernels}
@@ -180,7 +180,7 @@ class Embedded:
         return out.T
 
 
-class Explicit:
+class FeatureColumns:
     """A kernel held by an operator whose products cost no kernel values."""
 
     def __init__(self, operator: Operator, made: Array):

@@ -19,7 +19,7 @@ class FeatureExpansion(Expansion):
     Parameters
     ----------
     kernels : of the model
-    rows : a row of the training data, by which rows of another kind are told
+    rows : a row of the training data, by which rows of another kind are recognised
     coef : (outputs, features), those of one kernel after those of the other
     offsets : (m + 1,) where the features of each kernel begin
     codes : of each kernel, (features, words) or None for columns by number

@@ -25,7 +25,7 @@ def add_deep(  # type: ignore[no-untyped-def]
                 continue
             find(symbols, order[position], rank[position], masked, mask, position, source, degree, rows, places, shares)
             for j in range(len(rows)):
-                _walk(order[position], lcp[position], places[j], shares[j], depth, gain, steps[j], out)
+                _gather(order[position], lcp[position], places[j], shares[j], depth, gain, steps[j], out)
 
 
 @jit
@@ -42,7 +42,7 @@ def add_deep_owned(  # type: ignore[no-untyped-def]
                 continue
             find(symbols, order[position], rank[position], masked, mask, position, source, degree, rows, places, shares)
             for j in range(len(rows)):
-                _walk_owned(
+                _gather_owned(
                     order[position], lcp[position], places[j], shares[j], depth, weights, owner[position], steps[j], out
                 )
 
@@ -91,7 +91,7 @@ def _before(symbols, i, at, j, there, longest):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _walk(order, lcp, at, own, depth, gain, step, out):  # type: ignore[no-untyped-def]
+def _gather(order, lcp, at, own, depth, gain, step, out):  # type: ignore[no-untyped-def]
     # From place `at` both ways, as far as more than `depth` letters are shared.
     if own <= depth:
         return
@@ -113,7 +113,7 @@ def _walk(order, lcp, at, own, depth, gain, step, out):  # type: ignore[no-untyp
 
 
 @jit
-def _walk_owned(order, lcp, at, own, depth, weights, owners, step, out):  # type: ignore[no-untyped-def]
+def _gather_owned(order, lcp, at, own, depth, weights, owners, step, out):  # type: ignore[no-untyped-def]
     if own <= depth:
         return
     _give(order[at], own, depth, weights, owners, step, out)

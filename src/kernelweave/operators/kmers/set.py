@@ -39,7 +39,7 @@ SHARD = 4096
 POSITIONS = 8
 """Positions whose tables are one part of the work."""
 SET_COST = 1.5
-"""How much dearer neighbours are here than for a single kernel, when the size of the tables is chosen."""
+"""How much more expensive neighbours are here than for a single kernel, when the size of the tables is chosen."""
 
 
 CURVATURE_ROWS = 2000

@@ -13,7 +13,7 @@ from kernelweave.kernels.base import Kernel
 from kernelweave.operators.base import Operator
 from kernelweave.operators.memory import show_bytes
 from kernelweave.operators.planner.candidate import Candidate, CannotHold
-from kernelweave.operators.planner.columns import FewFeatures, KeptColumns, MadeColumns, SparseScores
+from kernelweave.operators.planner.columns import FewFeatures, RecomputedColumns, SparseScores, StoredColumns
 from kernelweave.operators.planner.design import DesignInMemory, StreamedDesign
 from kernelweave.operators.planner.family import (
     CachedFamily,
@@ -50,8 +50,8 @@ CANDIDATES: tuple[Candidate, ...] = (
     StreamedDesign(),
     FewFeatures(),
     SparseScores(),
-    KeptColumns(),
-    MadeColumns(),
+    StoredColumns(),
+    RecomputedColumns(),
 )
 """Every way to hold kernels, in the order in which they are tried."""
 MUCH_SLOWER = 5.0

@@ -14,7 +14,7 @@ import numpy as np
 
 from kernelweave.kernels.abilities import Features, Positional, has_codes
 from kernelweave.kernels.base import Array, width
-from kernelweave.operators.columns.sources import Embedded, Explicit, Made, Source, Stored
+from kernelweave.operators.columns.sources import ComputedColumns, Embedded, FeatureColumns, Source, Stored
 from kernelweave.operators.expansion.cross import NEW_ROWS
 from kernelweave.operators.memory import show_bytes
 from kernelweave.operators.planner.candidate import Candidate, CannotHold
@@ -74,7 +74,7 @@ class ColumnTask(Task):
 class FewFeatures(Candidate):
     """Few explicit features: scores are two products with their table."""
 
-    kind = "embedded"
+    kind = "dense_features"
     needs = ("scores",)
 
     def fits(self, task: Task) -> str | None:
@@ -127,7 +127,7 @@ class FewFeatures(Candidate):
 class SparseScores(Candidate):
     """Many sparse features, or k-mers with a place: scores go through the normal vector."""
 
-    kind = "sparse"
+    kind = "sparse_features"
     needs = ("scores",)
 
     def fits(self, task: Task) -> str | None:
@@ -158,7 +158,7 @@ class SparseScores(Candidate):
 
     def build(self, task: Task) -> Source:
         """Bind the kernel."""
-        return Explicit(self._form(task).build(task), _of_pool(task).counter)
+        return FeatureColumns(self._form(task).build(task), _of_pool(task).counter)
 
     def _form(self, task: Task) -> Candidate:
         if isinstance(task.kernel, Positional) and PositionalIndex().fits(task) is None:
@@ -166,10 +166,10 @@ class SparseScores(Candidate):
         return SparseFeatures()
 
 
-class KeptColumns(Candidate):
+class StoredColumns(Candidate):
     """Columns that are kept from the first time they are made."""
 
-    kind = "kept"
+    kind = "stored_columns"
     needs = ("columns",)
 
     def fits(self, task: Task) -> str | None:
@@ -201,13 +201,13 @@ class KeptColumns(Candidate):
 
     def build(self, task: Task) -> Source:
         """Reserve the columns."""
-        return Stored(MadeColumns().build(task), _of_pool(task).numbers)
+        return Stored(RecomputedColumns().build(task), _of_pool(task).numbers)
 
 
-class MadeColumns(Candidate):
+class RecomputedColumns(Candidate):
     """Columns that are made when they are scored; nothing is kept."""
 
-    kind = "made"
+    kind = "recomputed_columns"
     needs = ("columns",)
 
     def what(self, task: Task) -> str:
@@ -226,16 +226,18 @@ class MadeColumns(Candidate):
         """Making every value."""
         return task.n**2 * task.value_cost * task.m
 
-    def build(self, task: Task) -> Made:
+    def build(self, task: Task) -> ComputedColumns:
         """Return the source."""
         pool = _of_pool(task)
-        return Made(pool.pool_family, pool.group, pool.rows, task.n, task.engine, pool.counter)
+        return ComputedColumns(pool.pool_family, pool.group, pool.rows, task.n, task.engine, pool.counter)
 
 
 WAYS = {
-    "embedded": "by few features", "sparse": "through sparse features", "kept": "by columns that are kept once made",
-    "made": "by columns that are made when scored",
-}  # fmt: skip
+    "dense_features": "by few features",
+    "sparse_features": "through sparse features",
+    "stored_columns": "by columns that are stored once computed",
+    "recomputed_columns": "by columns that are computed when scored",
+}
 """How the columns of a kernel come about, in words."""
 
 

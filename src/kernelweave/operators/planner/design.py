@@ -156,7 +156,7 @@ def facts(task: Task) -> Facts:
 class DesignInMemory(Candidate):
     """The features of all rows in memory."""
 
-    kind = "explicit"
+    kind = "design"
     needs = ("design",)
 
     def __init__(self, dtype: str):

@@ -56,7 +56,7 @@ def generate(
     order : kernels by falling priority; None for the order of the pool
     validation : needed for TR3; where given, its error is in the trace whatever the rules
     train_error : error of training outputs, for the trace
-    monitor : told of each round; a true answer ends the run
+    monitor : called after each round; a true answer ends the run
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Generation:
     ):
         self.problem, self.pool, self.rules = problem, pool, rules
         self.validation, self.train_error = validation, train_error
-        if pool.room < COPIES * min(FEWEST, pool.n):
+        if pool.capacity < COPIES * min(FEWEST, pool.n):
             raise MemoryError(
                 f"{FEWEST} columns of {pool.n} rows do not fit into the memory_limit; raise it or train on fewer rows."
             )
@@ -136,7 +136,7 @@ class Generation:
             self.scan = self.found, self.priced
             if len(self.priced.rows) == 0 and self.priced.stage == "errors":
                 self.reason = "TR1"
-            elif len(self.priced.rows) and self._room() <= 0:
+            elif len(self.priced.rows) and self._columns_left() <= 0:
                 self.reason = "memory"
 
     def certify(self, ledger: Ledger) -> dict[str, float]:
@@ -190,14 +190,14 @@ class Generation:
         seen, priced = self.scan
         return self.pricing.bound(seen, priced), seen.u, priced.scanned + len(self.rows)
 
-    def _room(self) -> int:
-        return self.pool.room // COPIES - len(self.rows)
+    def _columns_left(self) -> int:
+        return self.pool.capacity // COPIES - len(self.rows)
 
     def _enter(self, priced: Priced) -> None:
         """Hand columns to the master, as many as there is room for."""
-        room = self._room()
-        kernels, rows = priced.kernels[:room], priced.rows[:room]
-        self.master.add(priced.columns[:, :room])
+        capacity = self._columns_left()
+        kernels, rows = priced.kernels[:capacity], priced.rows[:capacity]
+        self.master.add(priced.columns[:, :capacity])
         if self.validation is not None:
             for kernel in np.unique(kernels):
                 self.new_columns.append(self.validation.rows.columns(int(kernel), rows[kernels == kernel]))

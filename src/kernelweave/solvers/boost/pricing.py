@@ -5,7 +5,7 @@ problem's threshold by more than a slack would improve the objective: it violate
 
     regular      all columns of all kernels are scored, the worst violators enter
     stratified   1. columns of error points (rows with a loss), kernel after kernel in order of priority, until enough
-                    violators are found to enter: no dearer kernel is looked at
+                    violators are found to enter: no more expensive kernel is scored
                  2. where there are none: the same over all rows
                  3. where there are none: nothing enters
 
@@ -32,8 +32,8 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from kernelweave.solvers.boost.look import Look, Priced, largest
 from kernelweave.solvers.boost.masters.restricted import Restricted
+from kernelweave.solvers.boost.pricing_round import Priced, PricingRound, largest
 from kernelweave.solvers.boost.problem import Array, BoostProblem
 
 SLACK_SHARE = 0.5
@@ -62,7 +62,7 @@ class Columns(Protocol):
     m: int
     scored: Array
     made: Array
-    room: int
+    capacity: int
     quick: bool
 
     def columns(self, kernel: int, rows: Array) -> Array:
@@ -111,19 +111,19 @@ class Pricing:
 
     def price(self, found: Restricted, most: int, errors_only: bool = False) -> Priced:
         """Return up to `most` columns to enter; `errors_only` ends the search at the error points (TR1)."""
-        look, slack, self.round = Look(self, found, most), self.slack(found), self.round + 1
+        scored, slack, self.round = PricingRound(self, found, most), self.slack(found), self.round + 1
         search, errors, chosen = self._together, self.errors(found), cast(list[int], [])
         if self.strategy == "stratified":
-            search, chosen = self._by_parts, self._promising(look, errors, errors_only, slack)
+            search, chosen = self._by_parts, self._promising(scored, errors, errors_only, slack)
         if not chosen and errors_only:
-            chosen, _ = search(look, errors, slack)
+            chosen, _ = search(scored, errors, slack)
         if chosen or errors_only:
-            return look.priced(look.pick(chosen, slack), "errors", False)
+            return scored.priced(scored.pick(chosen, slack), "errors", False)
         every = np.arange(self.pool.n)
-        chosen, settled = search(look, self._draw(every, self.candidates), slack)
+        chosen, settled = search(scored, self._draw(every, self.candidates), slack)
         if self.verify and not chosen:
-            chosen, settled = search(look, every, slack)
-        return look.priced(look.pick(chosen, slack), "all", settled)
+            chosen, settled = search(scored, every, slack)
+        return scored.priced(scored.pick(chosen, slack), "all", settled)
 
     def errors(self, found: Restricted) -> Array:
         """Return the rows with a loss: inside the margin, outside the tube, or below rho; all where nothing is in use.
@@ -138,9 +138,9 @@ class Pricing:
 
     def prove(self, found: Restricted) -> Priced:
         """Scan every column, for a bound and not for columns to enter."""
-        look = Look(self, found, 0)
-        look.at(self.order, np.arange(self.pool.n))
-        return look.priced(look.nothing(), "all", True)
+        scored = PricingRound(self, found, 0)
+        scored.score(self.order, np.arange(self.pool.n))
+        return scored.priced(scored.nothing(), "all", True)
 
     def bound(self, found: Restricted, priced: Priced) -> float:
         """Return the lower bound that a scan proves for the columns it has seen and for those in use.
@@ -165,14 +165,14 @@ class Pricing:
         outside = max(1, self.inside.size - self.entered)
         return float(np.sqrt(2.0 * share * abs(found.objective) / outside))
 
-    def _promising(self, look: Look, errors: Array, errors_only: bool, slack: float) -> list[int]:
+    def _promising(self, scored: PricingRound, errors: Array, errors_only: bool, slack: float) -> list[int]:
         """Look at a few rows and the best guesses of each kernel until there is enough to enter; return the kernels.
 
         Where no kernel has a violation above the level, it falls.
         """
         n = min(self.pool.n, SHARE_UP_TO)
         few, others, guesses = (
-            min(self.candidates, max(FEWEST, int(share * n), int(per_entry * look.most)))
+            min(self.candidates, max(FEWEST, int(share * n), int(per_entry * scored.most)))
             for share, per_entry in (ERRORS, OTHERS, GUESSES)
         )
         chosen: list[int] = []
@@ -180,16 +180,16 @@ class Pricing:
             parts = [largest(self.seen[kernel], -np.inf, guesses), self._oldest(kernel, errors, few)]
             if not errors_only:
                 parts.append(self._oldest(kernel, np.arange(self.pool.n), others))
-            look.at([kernel], np.unique(np.concatenate(parts)))
-            if self.level == np.inf and look.largest > slack:
-                self.level = DROP * look.largest
-            if look.worst(kernel) > max(self.level, slack):
+            scored.score([kernel], np.unique(np.concatenate(parts)))
+            if self.level == np.inf and scored.largest > slack:
+                self.level = DROP * scored.largest
+            if scored.worst(kernel) > max(self.level, slack):
                 chosen.append(kernel)
-                if look.violators(chosen, ENOUGH_SHARE * self.level) >= look.most:
+                if scored.violators(chosen, ENOUGH_SHARE * self.level) >= scored.most:
                     return chosen
-        if not chosen and look.largest > slack:
-            self.level = DROP * look.largest
-            chosen = [kernel for kernel in self.order if look.worst(kernel) > max(self.level, slack)]
+        if not chosen and scored.largest > slack:
+            self.level = DROP * scored.largest
+            chosen = [kernel for kernel in self.order if scored.worst(kernel) > max(self.level, slack)]
         return chosen
 
     def _oldest(self, kernel: int, rows: Array, size: int) -> Array:
@@ -197,23 +197,23 @@ class Pricing:
         rows = self.rng.permutation(rows[~self.inside[kernel, rows]])
         return rows[np.argsort(self.when[kernel, rows], kind="stable")[:size]]
 
-    def _by_parts(self, look: Look, rows: Array, slack: float) -> tuple[list[int], bool]:
+    def _by_parts(self, scored: PricingRound, rows: Array, slack: float) -> tuple[list[int], bool]:
         """Look at rows of all kernels, the likely ones first; return kernels with violators, and if all was seen."""
-        left = {kernel: look.left(kernel, rows) for kernel in self.order}
+        left = {kernel: scored.left(kernel, rows) for kernel in self.order}
         for likely in (True, False):
             for kernel, some in left.items():
                 first = np.sort(some[np.argsort(-self.seen[kernel, some], kind="stable")[: int(LIKELY * len(some))]])
-                look.at([kernel], first if likely else look.left(kernel, some))
-            chosen = [kernel for kernel in self.order if look.worst(kernel) > slack]
+                scored.score([kernel], first if likely else scored.left(kernel, some))
+            chosen = [kernel for kernel in self.order if scored.worst(kernel) > slack]
             if chosen:
-                self.level = DROP * look.largest
+                self.level = DROP * scored.largest
                 break
         return chosen, not likely
 
-    def _together(self, look: Look, rows: Array, slack: float) -> tuple[list[int], bool]:
+    def _together(self, scored: PricingRound, rows: Array, slack: float) -> tuple[list[int], bool]:
         """Look at rows of all kernels at once; return the kernels that have violators."""
-        look.at(self.order, look.left(self.order[0], rows))
-        return [kernel for kernel in self.order if look.worst(kernel) > slack], True
+        scored.score(self.order, scored.left(self.order[0], rows))
+        return [kernel for kernel in self.order if scored.worst(kernel) > slack], True
 
     def _draw(self, rows: Array, size: int) -> Array:
         """Return at most so many of the rows, drawn at random, in order."""

@@ -57,7 +57,7 @@ class Rules:
     strategy : "stratified", "regular", or "auto": regular where the run goes to the optimum, which does not depend on
         it, and scores are quick; else stratified, which also favours the first kernels
     columns_per_round : a number, or "auto" for a number that grows with the columns in use
-    candidates : rows looked at in a round; None for all; "auto" for all where that is not dear, else a number of them.
+    candidates : rows looked at in a round; None for all; "auto" for all where that is cheap, else a number of them.
         Where not all are looked at, TR2 and its bound hold for the columns seen in the last round; a scan of all
         follows only where it is cheap.
     tol : relative gap of TR2

@@ -56,7 +56,7 @@ class Entry:
     largest_p: float = 1.0
     shared_weights: bool = True
     certifies: str = "mkl"
-    explicit: bool = False
+    primal: bool = False
 
     @property
     def losses(self) -> tuple[str, ...]:
@@ -77,10 +77,10 @@ MKL_SOLVERS: dict[str, Entry] = {
     "hessian": Entry(HessianMKL),
     "lp": Entry(LpNorm, largest_p=np.inf),
     "smooth": Entry(Smooth, boxed, shared_weights=False, certifies="smoothed"),
-    "svrg": Entry(SVRG, smooth, largest_p=np.inf, shared_weights=False, explicit=True),
-    "proximal_gradient": Entry(ProximalGradient, smooth, largest_p=np.inf, shared_weights=False, explicit=True),
-    "ufo": Entry(UFO, lipschitz, largest_p=np.inf, shared_weights=False, explicit=True),
-    "obscure": Entry(Obscure, lipschitz, largest_p=np.inf, shared_weights=False, explicit=True),
+    "svrg": Entry(SVRG, smooth, largest_p=np.inf, shared_weights=False, primal=True),
+    "proximal_gradient": Entry(ProximalGradient, smooth, largest_p=np.inf, shared_weights=False, primal=True),
+    "ufo": Entry(UFO, lipschitz, largest_p=np.inf, shared_weights=False, primal=True),
+    "obscure": Entry(Obscure, lipschitz, largest_p=np.inf, shared_weights=False, primal=True),
     "uniform": Entry(Uniform, largest_p=np.inf, certifies="fixed weights"),
     "best_single": Entry(BestSingle, largest_p=np.inf, certifies="fixed weights"),
     "alignment": Entry(Alignment, largest_p=np.inf, certifies="fixed weights"),

@@ -145,7 +145,7 @@ class DualCoordinate:
         self.passes += 1
         self.left -= 1
         if looking:
-            self._look(order, before)
+            self._check_due(order, before)
 
     def certify(self, ledger: Ledger) -> dict[str, float]:
         """When due, evaluate all rows in double precision, offer both points, and call back rows left out wrongly."""
@@ -156,8 +156,8 @@ class DualCoordinate:
             if ledger.gap > self.stop.tol:
                 self._sharpen(ledger.gap)
                 self._call_back(outputs)
-        told = {"active": float(len(self.active))}
-        return told | {"arcs": float(self.full.n_arcs)} if isinstance(self.full, Automaton) else told
+        extra = {"active": float(len(self.active))}
+        return extra | {"arcs": float(self.full.n_arcs)} if isinstance(self.full, Automaton) else extra
 
     def fallback(self) -> PrimalPoint:
         """Return the current point; a run that ends before its first certificate gets one after all."""
@@ -175,7 +175,7 @@ class DualCoordinate:
         certify(self.problem, alpha, outputs, ledger, rescale=True)
         return outputs
 
-    def _look(self, order: Array, before: Array) -> None:
+    def _check_due(self, order: Array, before: Array) -> None:
         """From what the rows saw in passing: is a certificate due, and which rows can be left out?"""
         state, problem = self.state, self.problem
         f, v = state.outputs[order], state.v[:, order]

@@ -32,7 +32,7 @@ LOW = 1e-100
 """The common factor is multiplied out before it falls below this."""
 NOTHING = 1e-280
 """Weights below this are dropped when it is: smaller numbers would slow the processor down."""
-ROOM = 64
+CAPACITY = 64
 """Strings begun for which tables have room at first."""
 MOST = 2**27
 """Larger tables than this for one row are refused: they would take gigabytes."""
@@ -63,19 +63,19 @@ def count_gappy(X: Sequences, numbering: Numbering, scales: Array, decay: float)
 @jit
 def _count(letters, offsets, size, scales, decay, spelling, most, first, last):  # type: ignore[no-untyped-def]
     words, order = spelling[3], scales.shape[0]
-    local, room = np.empty(size, np.int64), np.int64(ROOM)
-    codes, values, filled = np.empty((ROOM, words), np.int64), np.empty(ROOM), np.int64(0)
+    local, capacity = np.empty(size, np.int64), np.int64(CAPACITY)
+    codes, values, filled = np.empty((CAPACITY, words), np.int64), np.empty(CAPACITY), np.int64(0)
     bounds = np.zeros(last - first + 1, np.int64)
     for row in range(first, last):
         text = letters[offsets[row] : offsets[row + 1]]
         used = _letters_used(text, size, local)
-        tables, begun = _read(text, local, used.shape[0], size, order, decay, most, room)
+        tables, begun = _read(text, local, used.shape[0], size, order, decay, most, capacity)
         if begun < 0:
             bounds[0] = row + 1
             return codes[:0], values[:0], bounds
-        room = np.int64(ROOM)
-        while room < begun:  # the next row will need about as much
-            room *= 2
+        capacity = np.int64(CAPACITY)
+        while capacity < begun:  # the next row will need about as much
+            capacity *= 2
         for length in range(1, order + 1):
             if length == 1:
                 level = np.zeros(1, np.int64)
@@ -83,7 +83,7 @@ def _count(letters, offsets, size, scales, decay, spelling, most, first, last): 
             else:
                 level, prefixes = _next_level(level, prefixes, tables, used, length - 1, spelling)
             if scales[length - 1] > 0.0:
-                codes, values = _roomy(codes, values, filled, filled + level.shape[0] * used.shape[0])
+                codes, values = _reserve(codes, values, filled, filled + level.shape[0] * used.shape[0])
                 filled = _emit(tables[0], level, prefixes, used, length, scales, spelling, codes, values, filled)
         if words > 1:
             sort_row(codes, values, bounds[row - first], filled)
@@ -111,9 +111,9 @@ def _letters_used(text, size, local):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _read(text, local, size_here, size, order, decay, most, room):  # type: ignore[no-untyped-def]
+def _read(text, local, size_here, size, order, decay, most, capacity):  # type: ignore[no-untyped-def]
     # String 0 is the empty one.  Inner strings are short enough to become others that are begun.
-    tables = _empty(size_here, room)
+    tables = _empty(size_here, capacity)
     begun, inner, factor = np.int64(1), np.int64(1 if order > 1 else 0), 1.0
     tables[3][0], tables[4][0], tables[5][0] = 0, 0, 0
     for i in range(text.shape[0]):
@@ -130,21 +130,32 @@ def _read(text, local, size_here, size, order, decay, most, room):  # type: igno
 
 
 @jit
-def _empty(size_here, room):  # type: ignore[no-untyped-def]
+def _empty(size_here, capacity):  # type: ignore[no-untyped-def]
     # features (letter, string), weights q, children (letter, inner string), inner strings, their numbers, lengths.
-    features, weights, children = np.zeros((size_here, room)), np.zeros(room), np.empty((size_here, room), np.int32)
+    features, weights, children = (
+        np.zeros((size_here, capacity)),
+        np.zeros(capacity),
+        np.empty((size_here, capacity), np.int32),
+    )
     children[:, :1] = -1
-    return features, weights, children, np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
+    return (
+        features,
+        weights,
+        children,
+        np.empty(capacity, np.int64),
+        np.empty(capacity, np.int64),
+        np.empty(capacity, np.int64),
+    )
 
 
 @jit
 def _grown(tables, begun, inner, needed):  # type: ignore[no-untyped-def]
-    room = tables[1].shape[0]
-    if needed <= room:
+    capacity = tables[1].shape[0]
+    if needed <= capacity:
         return tables
-    while room < needed:
-        room *= 2
-    larger = _empty(tables[0].shape[0], room)
+    while capacity < needed:
+        capacity *= 2
+    larger = _empty(tables[0].shape[0], capacity)
     for letter in range(tables[0].shape[0]):
         for i in range(begun):
             larger[0][letter, i] = tables[0][letter, i]
@@ -212,7 +223,7 @@ def _next_level(level, prefixes, tables, used, length, spelling):  # type: ignor
 
 
 @jit
-def _roomy(codes, values, filled, needed):  # type: ignore[no-untyped-def]
+def _reserve(codes, values, filled, needed):  # type: ignore[no-untyped-def]
     if needed <= values.shape[0]:
         return codes, values
     more_codes, more_values = np.empty((2 * needed, codes.shape[1]), np.int64), np.empty(2 * needed)

@@ -55,8 +55,8 @@ def count_windows(X: Sequences, numbering: Numbering, scales: Array, gaps: int, 
 
 @jit
 def _list(letters, offsets, size, firsts, scales, powers, at_a_place, first, last):  # type: ignore[no-untyped-def]
-    order, room = scales.shape[0], (offsets[last] - offsets[first]) * at_a_place
-    codes, values, filled = np.empty((room, 1), np.int64), np.empty(room), 0
+    order, capacity = scales.shape[0], (offsets[last] - offsets[first]) * at_a_place
+    codes, values, filled = np.empty((capacity, 1), np.int64), np.empty(capacity), 0
     bounds = np.zeros(last - first + 1, np.int64)
     for row in range(first, last):
         text = letters[offsets[row] : offsets[row + 1]]
@@ -89,8 +89,8 @@ def _single(text, size):  # type: ignore[no-untyped-def]
 @jit
 def _longer(text, size, ends, strings, weights, powers):  # type: ignore[no-untyped-def]
     # The same of strings with one more letter.
-    n, room, gaps = 0, strings.shape[0] * powers.shape[0], powers.shape[0] - 1
-    longer, shares = np.empty(room, np.int64), np.empty(room)
+    n, capacity, gaps = 0, strings.shape[0] * powers.shape[0], powers.shape[0] - 1
+    longer, shares = np.empty(capacity, np.int64), np.empty(capacity)
     stops = np.zeros_like(ends)
     for i in range(text.shape[0]):
         if text[i] < size:

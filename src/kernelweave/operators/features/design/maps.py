@@ -38,7 +38,7 @@ class DenseMap:
     ----------
     kernel : with the ability `Features`
     width : number of its features
-    sample : a row of the training data, or None; rows of another kind are told by it
+    sample : a row of the training data, or None; rows of another kind are recognised by it
     """
 
     codes = None
@@ -66,7 +66,7 @@ class CodedMap:
     ----------
     kernel : with the ability `Features`
     codes : (width, words) what each column is
-    sample : a row of the training data, or None; rows of another kind are told by it
+    sample : a row of the training data, or None; rows of another kind are recognised by it
     """
 
     def __init__(self, kernel: Kernel, codes: Array, sample: Any = None):

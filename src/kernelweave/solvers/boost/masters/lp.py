@@ -31,7 +31,7 @@ TOLERANCE = 1e-9
 """How far HiGHS may miss a constraint, in units of costs and targets."""
 DUAL_SIMPLEX = 1
 LARGEST_UNIT = 1.0
-"""Prices of dear rows are measured in units of no more: their scores must stay below 1, so that they are small."""
+"""Prices of expensive rows are measured in units of no more: their scores must stay below 1, so that they are small."""
 LARGEST = 1e15
 """HiGHS takes no larger numbers."""
 

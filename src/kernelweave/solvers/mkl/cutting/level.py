@@ -58,10 +58,10 @@ class LevelMethod(Wrapper):
 def project_level(beta: Array, d: Array, Q: Array, level: float) -> Array:
     """Return the nearest weights on the simplex with ``d - 1/2 Q beta <= level`` (as far as that can be met)."""
     size = 0.5 * np.linalg.norm(Q, axis=1)
-    told = size > 0.0
-    if not told.any():
+    nonzero = size > 0.0
+    if not nonzero.any():
         return beta
-    A, c = 0.5 * Q[told] / size[told, None], (d[told] - level) / size[told]
+    A, c = 0.5 * Q[nonzero] / size[nonzero, None], (d[nonzero] - level) / size[nonzero]
     step = 1.0 / np.linalg.norm(A @ A.T, 2)
     mu = ahead = np.zeros(len(c))
     momentum = 1.0

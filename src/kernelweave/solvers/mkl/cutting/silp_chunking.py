@@ -22,7 +22,7 @@ from kernelweave.solvers.problems import Array, Problem
 from kernelweave.solvers.svm.chunking import Chunking
 
 
-class KeptOutputs:
+class ContributionOperator:
     """The weighted sum of kernels as an operator that also keeps what every kernel contributes."""
 
     def __init__(self, operators: OperatorSet, beta: Array):
@@ -66,7 +66,7 @@ class SILPChunking:
         m = problem.operators.m
         beta = problem.ball.uniform(m) if start is None or start.beta is None else np.asarray(start.beta)
         self.problem, self.stop = problem, stop
-        self.kept = KeptOutputs(problem.operators, beta)
+        self.kept = ContributionOperator(problem.operators, beta)
         self.svm = Chunking(self.chunk_size)
         inner = Problem(
             self.kept, problem.loss, problem.targets[0], problem.cost, problem.intercept, problem.total

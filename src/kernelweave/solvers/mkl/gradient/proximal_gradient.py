@@ -20,7 +20,7 @@ import numpy as np
 
 from kernelweave.solvers.certificate import PrimalPoint
 from kernelweave.solvers.loop import Stop
-from kernelweave.solvers.mkl.gradient.walk import Walk, block_squares
+from kernelweave.solvers.mkl.gradient.primal import PrimalSolver, block_squares
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Array, dot
 
@@ -28,7 +28,7 @@ POWER_STEPS, SAFETY = 20, 1.05
 TINY = 1e-300
 
 
-class ProximalGradient(Walk):
+class ProximalGradient(PrimalSolver):
     """Accelerated proximal gradient steps over all rows, with the group norm as the proximal part: a baseline.
 
     Parameters
@@ -48,7 +48,7 @@ class ProximalGradient(Walk):
 
     def step(self) -> None:
         """Look from the extrapolated point, step, and extrapolate again."""
-        seen = self.look(self.z, self.b)
+        seen = self.evaluate(self.z, self.b)
         if seen.primal > self.before and self.t == 1.0:
             self.steep *= 2.0
         self.before, self.b = seen.primal, seen.b

@@ -8,19 +8,19 @@ import numpy as np
 
 from kernelweave.solvers.certificate import DualPoint, PrimalPoint
 from kernelweave.solvers.loop import Stop
+from kernelweave.solvers.mkl.gradient.primal import PrimalSolver
 from kernelweave.solvers.mkl.gradient.stream.subgradient import ObscureStream, UFOStream
 from kernelweave.solvers.mkl.gradient.stream.svrg import SVRGStream
 from kernelweave.solvers.mkl.gradient.subgradient.base import Subgradient
 from kernelweave.solvers.mkl.gradient.subgradient.obscure import Obscure
 from kernelweave.solvers.mkl.gradient.subgradient.ufo import UFO
-from kernelweave.solvers.mkl.gradient.walk import Walk
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Array, dot
 
 STREAMS: dict[str, Any] = {"svrg": SVRGStream, "ufo": UFOStream, "obscure": ObscureStream}
 
 
-def look_once(solver: Walk, problem: MKLProblem, w: Array, b: float) -> tuple[PrimalPoint, DualPoint]:
+def evaluate_once(solver: PrimalSolver, problem: MKLProblem, w: Array, b: float) -> tuple[PrimalPoint, DualPoint]:
     """Return a model (w (width,), b) with its objective, and the dual point that belongs to it.
 
     Parameters
@@ -31,8 +31,8 @@ def look_once(solver: Walk, problem: MKLProblem, w: Array, b: float) -> tuple[Pr
         solver = UFO() if isinstance(solver, Obscure) else solver  # one problem, and UFO begins without a pass
         solver.init(problem, None, Stop())
     else:
-        Walk.init(solver, problem, None, Stop())
-    seen = solver.look(w, b)
+        PrimalSolver.init(solver, problem, None, Stop())
+    seen = solver.evaluate(w, b)
     value = solver.regularizer(seen.norms, seen.beta) + dot(
         problem.cost, problem.loss.value(seen.f - seen.b + b, problem.targets[0])
     )

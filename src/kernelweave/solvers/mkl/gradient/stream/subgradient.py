@@ -16,12 +16,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kernelweave.solvers.loop import Stop
+from kernelweave.solvers.mkl.gradient.primal import block_squares
 from kernelweave.solvers.mkl.gradient.stream.base import StreamState, check_block
 from kernelweave.solvers.mkl.gradient.subgradient import loops
 from kernelweave.solvers.mkl.gradient.subgradient.base import Subgradient, refresh
 from kernelweave.solvers.mkl.gradient.subgradient.obscure import Obscure
 from kernelweave.solvers.mkl.gradient.subgradient.ufo import UFO
-from kernelweave.solvers.mkl.gradient.walk import block_squares
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import dot
 
@@ -109,7 +109,7 @@ class UFOStream(SubgradientStream, UFO):
 
 
 class ObscureStream(SubgradientStream, Obscure):
-    """`Obscure` on a stream of blocks; parameters as there, with one pass in the first stage unless told otherwise."""
+    """`Obscure` on a stream of blocks; parameters as there, with one pass in the first stage by default."""
 
     def __init__(self, online_passes: int = 1, eta: float | None = None, random_state: int = 0):
         super().__init__(online_passes, eta, random_state)

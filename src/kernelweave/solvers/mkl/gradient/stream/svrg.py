@@ -25,11 +25,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kernelweave.solvers.loop import Stop
+from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation, PrimalSolver, block_squares, intercept_at
 from kernelweave.solvers.mkl.gradient.stream.base import StreamState, check_block
 from kernelweave.solvers.mkl.gradient.svrg.adaptive import FLUSH_SHARE, SMALLEST_SHARE, TABLE, TINY
 from kernelweave.solvers.mkl.gradient.svrg.loops import Segment
 from kernelweave.solvers.mkl.gradient.svrg.solver import SVRG
-from kernelweave.solvers.mkl.gradient.walk import Look, Walk, block_squares, intercept_at
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Array, dot
 
@@ -102,7 +102,7 @@ class SVRGStream(SVRG):
         state : where the stream was, on the columns of this block; None at its begin
         total_rows : N, or None for the rows seen so far
         """
-        Walk.init(self, problem, None, Stop())
+        PrimalSolver.init(self, problem, None, Stop())
         n, (self.slope, self.shape) = self.design.n, problem.loss.compiled_slope()
         check_block(n, total_rows)
         if state is None:
@@ -114,7 +114,7 @@ class SVRGStream(SVRG):
         f = self._follow(state, share)
         if total_rows and state.rows + n > total_rows:
             self._add_to_pass(state, f, total_rows)
-        self._walk(state, f)
+        self._inner(state, f)
         state.rows, state.blocks = state.rows + n, state.blocks + 1
         return state
 
@@ -169,11 +169,13 @@ class SVRGStream(SVRG):
             state.eta *= SHRINK
         state.objective = value
 
-    def _walk(self, state: SVRGState, f: Array) -> None:
+    def _inner(self, state: SVRGState, f: Array) -> None:
         """Run an epoch over the block, whose rows have outputs f; one that does harm is tried again."""
         none, offsets, v = np.empty(0), self.design.offsets, -self.scale * state.slope
         norms = np.sqrt(block_squares(state.w, offsets))
-        seen = Look(state.w, state.b, f, none, v, norms, block_squares(v, offsets), self.weights(norms), np.nan)
+        seen = PrimalEvaluation(
+            state.w, state.b, f, none, v, norms, block_squares(v, offsets), self.weights(norms), np.nan
+        )
         state.former, state.former_b = state.w, state.b
         for _ in range(TRIES):
             w, b = StreamEpoch(self, state).run(seen)
@@ -218,28 +220,31 @@ class StreamEpoch:
     state : where the stream is
     """
 
-    def __init__(self, walk: SVRGStream, state: SVRGState):
-        self.walk, self.state, self.design = walk, state, walk.design
-        self.batch, self.bend = min(walk.batch, self.design.n), walk.problem.loss.bend
+    def __init__(self, solver: SVRGStream, state: SVRGState):
+        self.solver, self.state, self.design = solver, state, solver.design
+        self.batch, self.bend = min(solver.batch, self.design.n), solver.problem.loss.bend
 
-    def run(self, seen: Look) -> tuple[Array, float]:
+    def run(self, seen: PrimalEvaluation) -> tuple[Array, float]:
         """Return the normal vector and the intercept after a walk that starts at a look."""
-        walk, n = self.walk, self.design.n
-        beta = seen.beta if seen.norms.any() else walk.weights(seen.beta * np.sqrt(seen.q))
-        segment, total = Segment(walk, self.design.part(0), slice(0, n), seen, self.batch), int(walk.epoch_passes * n)
-        order = np.concatenate([walk.rng.permutation(n) for _ in range(-(-total // n))])[:total].astype(np.uint32)
+        solver, n = self.solver, self.design.n
+        beta = seen.beta if seen.norms.any() else solver.weights(seen.beta * np.sqrt(seen.q))
+        segment, total = (
+            Segment(solver, self.design.part(0), slice(0, n), seen, self.batch),
+            int(solver.epoch_passes * n),
+        )
+        order = np.concatenate([solver.rng.permutation(n) for _ in range(-(-total // n))])[:total].astype(np.uint32)
         for rows in self._pieces(order, segment.entries):
             followed = np.maximum(beta, SMALLEST_SHARE * beta.max())
             size = self.bend * max(float(followed @ self.state.squares), TINY)
-            segment.walk(rows, self.state.eta * self.batch * followed / size, beta, self._intercept())
-            beta = walk.weights(np.sqrt(block_squares(segment.w, self.design.offsets)))
+            segment.run(rows, self.state.eta * self.batch * followed / size, beta, self._intercept())
+            beta = solver.weights(np.sqrt(block_squares(segment.w, self.design.offsets)))
         return segment.w, segment.b
 
     def _pieces(self, order: Array, entries: int) -> list[Array]:
         """Cut the walk at whole batches, where the weights follow w: not too often on sparse rows, which have to be
         brought in line, and often enough for their table of powers.
         """  # fmt: skip
-        pieces, batches = self.walk.refreshes, max(1, len(order) // self.batch)
+        pieces, batches = self.solver.refreshes, max(1, len(order) // self.batch)
         if not self.design.dense:
             visited = entries * len(order) / self.design.n
             pieces = min(pieces, max(1, int(visited / (FLUSH_SHARE * self.design.width))))
@@ -249,7 +254,7 @@ class StreamEpoch:
 
     def _intercept(self) -> tuple[float, float, float]:
         """Return the gradient of the intercept, which is not at its best in a stream, its step and its shrinking."""
-        kind, h = self.walk.problem.intercept, self.state.eta / self.bend / CAUTION
+        kind, h = self.solver.problem.intercept, self.state.eta / self.bend / CAUTION
         if kind == "none":
             return 0.0, 0.0, 1.0
-        return self.state.slope_b, h, 1.0 / (1.0 + h / self.walk.scale) if kind == "regularized" else 1.0
+        return self.state.slope_b, h, 1.0 / (1.0 + h / self.solver.scale) if kind == "regularized" else 1.0

@@ -24,8 +24,8 @@ import numpy as np
 
 from kernelweave.solvers.certificate import DualPoint, PrimalPoint
 from kernelweave.solvers.loop import Stop
+from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation, PrimalSolver, block_squares
 from kernelweave.solvers.mkl.gradient.subgradient import loops
-from kernelweave.solvers.mkl.gradient.walk import Look, Walk, block_squares
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Array
 
@@ -37,7 +37,7 @@ TRIED = (0.8, 0.9, 1.0)
 """Multiples of a dual point through which a parabola is laid."""
 
 
-class Subgradient(Walk):
+class Subgradient(PrimalSolver):
     """A sum of rows on its way; subclasses say by which rule it grows."""
 
     def __init__(self, random_state: int = 0):
@@ -71,12 +71,12 @@ class Subgradient(Walk):
         self.tail += 1
         if self.rounds >= self.due:
             self.due = max(self.rounds + 1, math.ceil(GROWTH * self.rounds))
-            self.seen(self.look(self.last() if self.rounds == 1 else self.total / self.state[loops.COUNT], self.b))
+            self.seen(self.evaluate(self.last() if self.rounds == 1 else self.total / self.state[loops.COUNT], self.b))
             self._forget()
 
-    def seen(self, look: Look) -> None:
+    def seen(self, evaluation: PrimalEvaluation) -> None:
         """Take note of a certificate."""
-        self.b = look.b
+        self.b = evaluation.b
 
     def gradient(self, w: Array) -> Array:
         """Return the gradient of ``1/2 |w|_r^2``: the theta whose normal vector is w, up to factors."""
@@ -97,7 +97,7 @@ class Subgradient(Walk):
         stride = max(FEWEST_ROWS, SHARE * width * size // max(1, entries[0].size))
         known = self.design.offsets, self.y[rows], self.weight[rows], order, *self.slope, self.knobs
         moving = self.theta, self.norms, self.state, self.met[rows], self.lengths[rows], stride, self.total
-        loops.walk(*entries, *known, *moving)
+        loops.iterate(*entries, *known, *moving)
 
     def _forget(self) -> None:
         """Begin new means."""
@@ -123,7 +123,7 @@ class Subgradient(Walk):
         more, less = np.maximum(alpha, 0.0).sum(), -np.minimum(alpha, 0.0).sum()
         return np.where(alpha > 0, alpha * _share(less, more), alpha * _share(more, less))
 
-    def dual(self, seen: Look) -> DualPoint:
+    def dual(self, seen: PrimalEvaluation) -> DualPoint:
         """Return the best multiple of the slopes of a look."""
         return self.best_multiple(seen.alpha, seen.q)
 

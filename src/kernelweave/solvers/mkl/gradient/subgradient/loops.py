@@ -37,7 +37,7 @@ SMALLEST_GAIN, VANISHED = 1e-6, 1e-30
 
 
 @jit
-def walk(  # type: ignore[no-untyped-def]
+def iterate(  # type: ignore[no-untyped-def]
     values, columns, starts, offsets, y, weight, order, slope, shape, knobs,
     theta, norms, state, slopes, lengths, stride, mean,
 ):  # fmt: skip

@@ -27,9 +27,9 @@ import numpy as np
 
 from kernelweave.solvers.certificate import PrimalPoint
 from kernelweave.solvers.loop import Stop
+from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation
 from kernelweave.solvers.mkl.gradient.subgradient import loops
 from kernelweave.solvers.mkl.gradient.subgradient.base import Subgradient
-from kernelweave.solvers.mkl.gradient.walk import Look
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import dot
 
@@ -61,7 +61,7 @@ class Obscure(Subgradient):
         self.knobs[loops.ETA] = self.eta or 1.0 / max(typical**2, TINY)
         if self.w.any():
             self.theta[:] = self.q * self.gradient(self.w)
-            self._begin_batch(self.look(self.w, self.b).primal)
+            self._begin_batch(self.evaluate(self.w, self.b).primal)
 
     def step(self) -> None:
         """Walk over all rows once; the second stage begins when the first is over."""
@@ -72,10 +72,10 @@ class Obscure(Subgradient):
         if online and self.rounds == self.online_passes:
             self._begin_batch(self.best)
 
-    def seen(self, look: Look) -> None:
+    def seen(self, evaluation: PrimalEvaluation) -> None:
         """Take note of a certificate."""
-        super().seen(look)
-        self.best = min(self.best, look.primal)
+        super().seen(evaluation)
+        self.best = min(self.best, evaluation.primal)
 
     def _begin_batch(self, value: float) -> None:
         """Begin the second stage, in the ball that an objective gives."""

@@ -25,9 +25,9 @@ import numpy as np
 
 from kernelweave.solvers.certificate import PrimalPoint
 from kernelweave.solvers.loop import Stop
+from kernelweave.solvers.mkl.gradient.primal import block_squares
 from kernelweave.solvers.mkl.gradient.subgradient import loops
 from kernelweave.solvers.mkl.gradient.subgradient.base import Subgradient
-from kernelweave.solvers.mkl.gradient.walk import block_squares
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Array
 
@@ -60,7 +60,7 @@ class UFO(Subgradient):
         super().init(problem, start, stop)
         self.knobs[loops.RULE], self.knobs[loops.CUT] = loops.UFO, self.elastic * self.knobs[loops.LAMBDA]
         if self.w.any():
-            self.look(self.w, self.b)
+            self.evaluate(self.w, self.b)
             self.state[loops.TIME] = self.state[loops.CLOCK] = WARM * self.design.n
             pull = self.gradient(self.w) + self.elastic * self._directions(self.w)
             self.theta[:] = self.knobs[loops.LAMBDA] * self.state[loops.TIME] * pull

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation, block_squares
 from kernelweave.solvers.mkl.gradient.svrg.loops import Epoch, Segment
-from kernelweave.solvers.mkl.gradient.walk import Look, block_squares
 from kernelweave.solvers.problems import Array, dot
 
 if TYPE_CHECKING:
@@ -64,35 +64,35 @@ class AdaptiveEpochs:
     batch, passes, refreshes : see `SVRG`
     """
 
-    def __init__(self, walk: SVRG, batch: int, passes: float, refreshes: int):
-        self.walk, self.design, self.refreshes = walk, walk.design, refreshes
+    def __init__(self, solver: SVRG, batch: int, passes: float, refreshes: int):
+        self.solver, self.design, self.refreshes = solver, solver.design, refreshes
         self.batch = min(batch, self.design.n)
         self.total = max(self.batch, int(passes * self.design.n))
         self.eta, self.most = FIRST_STEP, LARGEST_STEP
         self.lengths = self.design.squares()[:, 0]
-        self.bend = walk.problem.loss.bend
-        self.some = np.sort(walk.rng.permutation(self.design.n)[:SAMPLE])
-        self.sample, self.steepest = self.design.taken(self.some), walk.rng.standard_normal(self.design.width)
+        self.bend = solver.problem.loss.bend
+        self.some = np.sort(solver.rng.permutation(self.design.n)[:SAMPLE])
+        self.sample, self.steepest = self.design.taken(self.some), solver.rng.standard_normal(self.design.width)
 
-    def run(self, seen: Look) -> tuple[Array, float]:
+    def run(self, seen: PrimalEvaluation) -> tuple[Array, float]:
         """Return the normal vector and the intercept after a walk that starts at a look."""
-        walk, parts, done = self.walk, self.design.parts, 0
-        self.beta = seen.beta if seen.norms.any() else walk.weights(seen.beta * np.sqrt(seen.q))
-        bends = walk.problem.loss.curvature(seen.f, walk.y)
-        self.curvature = max(dot(walk.cost, bends) / walk.scale, FLATTEST * self.bend)
-        eta = min(self.eta, STEEP / (self.batch * self._steepness(walk.weight * bends)))
+        solver, parts, done = self.solver, self.design.parts, 0
+        self.beta = seen.beta if seen.norms.any() else solver.weights(seen.beta * np.sqrt(seen.q))
+        bends = solver.problem.loss.curvature(seen.f, solver.y)
+        self.curvature = max(dot(solver.cost, bends) / solver.scale, FLATTEST * self.bend)
+        eta = min(self.eta, STEEP / (self.batch * self._steepness(solver.weight * bends)))
         here = seen.w, seen.b
         while done < self.total:
-            for number in walk.rng.permutation(len(parts)):
+            for number in solver.rng.permutation(len(parts)):
                 rows = parts[number]
                 size = min(rows.stop - rows.start, self.total - done)
-                order = walk.rng.permutation(rows.stop - rows.start)[:size].astype(np.uint32)
-                segment = Segment(walk, self.design.part(number), rows, seen, self.batch, here)
+                order = solver.rng.permutation(rows.stop - rows.start)[:size].astype(np.uint32)
+                segment = Segment(solver, self.design.part(number), rows, seen, self.batch, here)
                 here = self._visit(segment, seen, order, done, eta)
                 done += size
                 if done >= self.total:
                     break
-        walk.passes += done / self.design.n
+        solver.passes += done / self.design.n
         return here
 
     def accepts(self, epoch: Epoch) -> bool:
@@ -130,22 +130,24 @@ class AdaptiveEpochs:
             z = self.steepest / max(np.sqrt(dot(self.steepest, self.steepest)), TINY)
             self.steepest = root * self.sample.correlate(bends[self.some] * self.sample.outputs(root * z)) / rows
             size = np.sqrt(dot(self.steepest, self.steepest))
-        self.walk.passes += POWER_STEPS * rows / self.design.n
+        self.solver.passes += POWER_STEPS * rows / self.design.n
         return max(size / (self.curvature * max(float(followed @ self.lengths), TINY)), TINY)
 
     def _followed(self) -> Array:
         """Return the weights that the steps follow."""
         return np.maximum(self.beta, SMALLEST_SHARE * self.beta.max())
 
-    def _visit(self, segment: Segment, seen: Look, order: Array, done: int, eta: float) -> tuple[Array, float]:
+    def _visit(
+        self, segment: Segment, seen: PrimalEvaluation, order: Array, done: int, eta: float
+    ) -> tuple[Array, float]:
         """Walk over some rows of a part, after `done` rows of the epoch; the weights follow w now and then."""
         cuts = self._cuts(segment, len(order), done)
         for first, last in pairwise(cuts):
             cool = eta * next(share for end, share in COOLING if done + first < end * self.total or end == 1.0)
             followed = self._followed()
             h = cool * self.batch * followed / (self.curvature * max(float(followed @ self.lengths), TINY))
-            segment.walk(order[first:last], h, self.beta, self._intercept(seen, cool))
-            self.beta = self.walk.weights(np.sqrt(block_squares(segment.w, self.design.offsets)))
+            segment.run(order[first:last], h, self.beta, self._intercept(seen, cool))
+            self.beta = self.solver.weights(np.sqrt(block_squares(segment.w, self.design.offsets)))
         return segment.w, segment.b
 
     def _cuts(self, segment: Segment, rows: int, done: int) -> list[int]:
@@ -159,11 +161,11 @@ class AdaptiveEpochs:
         cuts = {self.batch * round(cut / self.batch) for cut in wished if 0 <= cut < rows}
         return [*sorted(cut for cut in cuts if cut < rows), rows]
 
-    def _intercept(self, seen: Look, eta: float) -> tuple[float, float, float]:
+    def _intercept(self, seen: PrimalEvaluation, eta: float) -> tuple[float, float, float]:
         """Return the gradient of the intercept at the snapshot, its step and its shrinking."""
-        kind, h = self.walk.problem.intercept, eta / self.bend / 2.0
+        kind, h = self.solver.problem.intercept, eta / self.bend / 2.0
         if kind == "none":
             return 0.0, 0.0, 1.0
         if kind == "free":
             return 0.0, h, 1.0
-        return -float(seen.alpha.sum()) / self.walk.scale, h, 1.0 / (1.0 + h / self.walk.scale)
+        return -float(seen.alpha.sum()) / self.solver.scale, h, 1.0 / (1.0 + h / self.solver.scale)

@@ -22,7 +22,7 @@ import numpy as np
 from kernelweave._numba import jit
 from kernelweave._numba.callback import call
 from kernelweave._numba.rows import dense_add, dense_dot
-from kernelweave.solvers.mkl.gradient.walk import Look
+from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation
 from kernelweave.solvers.problems import Array
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ class Epoch(NamedTuple):
     """An epoch that is over: the looks before and after it (None where it overflowed), their gaps, and whether the last
     one is of a point farther along than the epoch led."""
 
-    old: Look
-    new: Look | None
+    old: PrimalEvaluation
+    new: PrimalEvaluation | None
     old_gap: float
     new_gap: float
     extrapolated: bool
@@ -55,18 +55,22 @@ class Segment:
     """
 
     def __init__(
-        self, walk: SVRG, part: Any, rows: slice, seen: Look, batch: int, here: tuple[Array, float] | None = None
+        self,
+        solver: SVRG,
+        part: Any,
+        rows: slice,
+        seen: PrimalEvaluation,
+        batch: int,
+        here: tuple[Array, float] | None = None,
     ):
-        self.walker, self.part, self.batch = walk, part, batch
+        self.solver, self.part, self.batch = solver, part, batch
         w, self.b = here or (seen.w, seen.b)
         self.w, self.size, self.entries = w.copy(), rows.stop - rows.start, part.values.size
-        self.gradient = -seen.v / walk.scale
-        y = walk.y[rows]
-        self.known = y, walk.weight[rows], walk.problem.loss.derivative(seen.f[rows], y)
+        self.gradient = -seen.v / solver.scale
+        y = solver.y[rows]
+        self.known = y, solver.weight[rows], solver.problem.loss.derivative(seen.f[rows], y)
 
-    def walk(
-        self, order: Array, h: Array, beta: Array, intercept: tuple[float, float, float] = (0.0, 0.0, 1.0)
-    ) -> None:
+    def run(self, order: Array, h: Array, beta: Array, intercept: tuple[float, float, float] = (0.0, 0.0, 1.0)) -> None:
         """Take one step for each batch of the order.
 
         Parameters
@@ -75,9 +79,9 @@ class Segment:
         h, beta : (m,) step sizes (zero for a block at rest) and weights
         intercept : its gradient at the snapshot, its step and its shrinking
         """
-        walk, batch, design = self.walker, min(self.batch, len(order)), self.walker.design
-        rate = h / (walk.scale * np.maximum(beta, TINY))
-        what = (*self.known, order, batch, walk.slope, walk.shape, self.w, self.gradient)
+        solver, batch, design = self.solver, min(self.batch, len(order)), self.solver.design
+        rate = h / (solver.scale * np.maximum(beta, TINY))
+        what = (*self.known, order, batch, solver.slope, solver.shape, self.w, self.gradient)
         if design.dense:
             widths = np.diff(design.offsets)
             each = np.repeat(h, widths), np.repeat(1.0 / (1.0 + rate), widths)
@@ -85,10 +89,10 @@ class Segment:
             return
         steps = len(order) // batch
         gone = -np.expm1(-np.log1p(rate)[:, None] * np.arange(steps + 1))
-        last, rest = np.zeros(design.width, np.int32), -walk.scale * beta
-        sparse = self.part.starts, self.part.columns, self.part.values, walk.owner
+        last, rest = np.zeros(design.width, np.int32), -solver.scale * beta
+        sparse = self.part.starts, self.part.columns, self.part.values, solver.owner
         self.b = sparse_steps(*sparse, *what, h, gone, rest, last, self.b, *intercept)
-        settle(walk.owner, self.w, self.gradient, gone, rest, last, steps)
+        settle(solver.owner, self.w, self.gradient, gone, rest, last, steps)
 
 
 @jit

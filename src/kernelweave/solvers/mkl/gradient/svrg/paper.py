@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation
 from kernelweave.solvers.mkl.gradient.svrg.loops import Epoch, Segment
-from kernelweave.solvers.mkl.gradient.walk import Look
 from kernelweave.solvers.problems import Array
 
 if TYPE_CHECKING:
@@ -65,31 +65,33 @@ class PaperEpochs:
     epsilon : by what a round shrinks the error in the mean
     """
 
-    def __init__(self, walk: SVRG, epsilon: float):
-        if len(walk.design.parts) > 1:
+    def __init__(self, solver: SVRG, epsilon: float):
+        if len(solver.design.parts) > 1:
             raise MemoryError(
                 "schedule='paper' draws rows at random from all of them, but their features exceed the memory_limit; "
                 "use schedule='adaptive' or raise the limit."
             )
-        self.walk, self.epsilon, self.rounds = walk, epsilon, math.ceil(math.log(1.0 / epsilon))
-        self.smooth = max(walk.problem.loss.bend * float(walk.weight.max() * walk.design.squares()[:, 1].sum()), TINY)
+        self.solver, self.epsilon, self.rounds = solver, epsilon, math.ceil(math.log(1.0 / epsilon))
+        self.smooth = max(
+            solver.problem.loss.bend * float(solver.weight.max() * solver.design.squares()[:, 1].sum()), TINY
+        )
         self.updates, self.bound = 0, 0.0
         self.past: list[tuple[Array, Array]] = []
 
-    def run(self, seen: Look) -> tuple[Array, float]:
+    def run(self, seen: PrimalEvaluation) -> tuple[Array, float]:
         """Return the normal vector after one epoch that starts at a look."""
-        walk, m = self.walk, self.walk.design.m
+        solver, m = self.solver, self.solver.design.m
         if len(self.past) == self.rounds:
             self.past = []
         beta = seen.beta if seen.norms.any() else np.full(m, 1.0 / m)
-        convex = np.minimum(1.0 / (walk.scale * np.maximum(beta, TINY)), self.smooth / 2.0)
+        convex = np.minimum(1.0 / (solver.scale * np.maximum(beta, TINY)), self.smooth / 2.0)
         delta = self._target(convex)
         h, length = step_size(delta, self.smooth, convex), iterations(delta, self.smooth / convex)
         stops = self._stops(convex * h, length)
         self.past.append((h, length))
         self.updates += int(length.sum())
         self._count_bound(float(delta.min()))
-        return self._walk(seen, beta, h, stops), seen.b
+        return self._inner(seen, beta, h, stops), seen.b
 
     def accepts(self, epoch: Epoch) -> bool:
         """Every epoch counts."""
@@ -110,28 +112,28 @@ class PaperEpochs:
     def _stops(self, rate: Array, length: Array) -> Array:
         """Draw the stopping time of each block: T = m - s, where s has the probabilities ``(1 - rate)^s``, s < m."""
         log = np.log1p(-rate)
-        places = self.walk.rng.random(len(rate))
+        places = self.solver.rng.random(len(rate))
         back = np.floor(np.log1p(places * np.expm1(length * log)) / log).astype(np.int64)
         return length - np.clip(back, 0, length - 1)
 
     def _count_bound(self, delta: float) -> None:
         """Add what one epoch may cost: F^(1/q) m(Delta, kappa) + F m(Delta, 2)."""
-        p, m = self.walk.problem.ball.p, self.walk.design.m
-        kappa = np.array([max(self.smooth * self.walk.scale, 2.0), 2.0])
+        p, m = self.solver.problem.ball.p, self.solver.design.m
+        kappa = np.array([max(self.smooth * self.solver.scale, 2.0), 2.0])
         most, least = iterations(np.full(2, delta), kappa)
         self.bound += m ** (1.0 - 1.0 / p) * most + m * least
 
-    def _walk(self, seen: Look, beta: Array, h: Array, stops: Array) -> Array:
+    def _inner(self, seen: PrimalEvaluation, beta: Array, h: Array, stops: Array) -> Array:
         """Draw rows until the last block has stopped."""
-        walk, done = self.walk, 0
-        rows, part = walk.design.parts[0], walk.design.part(0)
-        segment = Segment(walk, part, rows, seen, batch=1)
+        solver, done = self.solver, 0
+        rows, part = solver.design.parts[0], solver.design.part(0)
+        segment = Segment(solver, part, rows, seen, batch=1)
         for stop in np.unique(stops):
             active = np.where(stops >= stop, h, 0.0)
             while done < stop:
                 size = min(int(stop) - done, LONGEST)
-                order = walk.rng.integers(0, walk.design.n, size).astype(np.uint32)
-                segment.walk(order, active, beta)
+                order = solver.rng.integers(0, solver.design.n, size).astype(np.uint32)
+                segment.run(order, active, beta)
                 done += size
-        walk.passes += done / walk.design.n
+        solver.passes += done / solver.design.n
         return segment.w

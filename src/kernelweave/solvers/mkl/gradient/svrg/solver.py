@@ -24,10 +24,10 @@ import numpy as np
 
 from kernelweave.solvers.certificate import Ledger, PrimalPoint
 from kernelweave.solvers.loop import Stop
+from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation, PrimalSolver
 from kernelweave.solvers.mkl.gradient.svrg.adaptive import AdaptiveEpochs
 from kernelweave.solvers.mkl.gradient.svrg.loops import Epoch
 from kernelweave.solvers.mkl.gradient.svrg.paper import PaperEpochs
-from kernelweave.solvers.mkl.gradient.walk import Look, Walk
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Array, dot
 
@@ -37,7 +37,7 @@ WARM_UP = 3
 """...unless it is one of the first."""
 
 
-class SVRG(Walk):
+class SVRG(PrimalSolver):
     """Stochastic variance reduced gradients in several epochs.
 
     Parameters
@@ -52,7 +52,7 @@ class SVRG(Walk):
     random_state : seed of the order of the rows
     """
 
-    seen: Look | None
+    seen: PrimalEvaluation | None
     """The snapshot of the next epoch."""
 
     def __init__(
@@ -76,12 +76,12 @@ class SVRG(Walk):
             raise ValueError(f"epsilon={epsilon!r} must lie between 0 and 1.")
         self.schedule, self.batch, self.epoch_passes, self.refreshes = schedule, int(batch), epoch_passes, refreshes
         self.momentum = momentum and schedule == "adaptive"
-        self.epsilon, self.held, self.random_state = epsilon, weights == "fixed", random_state
+        self.epsilon, self.fixed_weights, self.random_state = epsilon, weights == "fixed", random_state
 
     @property
     def certifies(self) -> str:
         """The problem that the certificate is for."""
-        return "fixed weights" if self.held else "mkl"
+        return "fixed weights" if self.fixed_weights else "mkl"
 
     def init(self, problem: MKLProblem, start: PrimalPoint | None, stop: Stop) -> None:
         """Start from a former normal vector, or from zero."""
@@ -99,13 +99,13 @@ class SVRG(Walk):
     def step(self) -> None:
         """Run one epoch and look at where it led."""
         if self.seen is None:
-            self.seen = self.look(self.w, self.b)
+            self.seen = self.evaluate(self.w, self.b)
             self.reached, self.open = self.seen.w, self.gap(self.seen)
         w, b = self.epochs.run(self.seen)
         self.epoch += 1
         farther = self._momentum(self.seen, w)
         start = w + farther * (w - self.reached) if farther else w
-        new = self.look(start, b) if np.isfinite(start).all() and np.isfinite(b) else None
+        new = self.evaluate(start, b) if np.isfinite(start).all() and np.isfinite(b) else None
         left = np.inf if new is None else self.gap(new)
         if self.epochs.accepts(Epoch(self.seen, new, self.open, left, bool(farther))) and new is not None:
             slow = self.epoch > WARM_UP and left > SLOW * self.open
@@ -114,7 +114,7 @@ class SVRG(Walk):
         else:
             self.pace, self.reached = 1.0, self.seen.w
 
-    def _momentum(self, seen: Look, w: Array) -> float:
+    def _momentum(self, seen: PrimalEvaluation, w: Array) -> float:
         """Return how much farther to go than an epoch led; nothing where it turned back."""
         if not self.momentum:
             return 0.0
@@ -131,8 +131,8 @@ class SVRG(Walk):
 
     def weights(self, norms: Array) -> Array:
         """Return the weights that belong to block norms, or those that are held."""
-        return np.full(self.design.m, 1.0 / self.design.m) if self.held else super().weights(norms)
+        return np.full(self.design.m, 1.0 / self.design.m) if self.fixed_weights else super().weights(norms)
 
     def support(self, q: Array) -> float:
         """Return the dual norm of the energies."""
-        return float(self.weights(q) @ q) if self.held else super().support(q)
+        return float(self.weights(q) @ q) if self.fixed_weights else super().support(q)

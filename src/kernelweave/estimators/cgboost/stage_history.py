@@ -20,7 +20,7 @@ COLUMN = np.dtype([("kernel", np.int64), ("example", np.int64), ("coefficient", 
 
 
 @dataclass(frozen=True)
-class Course:
+class StageHistory:
     """The rounds of one output, up to the one that is kept.
 
     Parameters
@@ -53,13 +53,13 @@ class Course:
         return float(self.intercept[min(number, len(self) - 1)])
 
 
-def course_of(result: BoostResult, rows: Array, scale: Array | None = None) -> Course:
+def stage_history(result: BoostResult, rows: Array, scale: Array | None = None) -> StageHistory:
     """Return the rounds of a result up to the kept one; `rows` and `scale` are numbers and scale of the pool's rows."""
     rounds = [result.stages[number] for number in range(result.best_round + 1)]
     every = np.concatenate([stage.places for stage in rounds])
     used, numbers = np.unique(every, return_inverse=True)
     factor = 1.0 if scale is None else scale[result.rows[every]]
-    return Course(
+    return StageHistory(
         result.kernels[used],
         rows[result.rows[used]],
         np.concatenate([[0], np.cumsum([len(stage.places) for stage in rounds])]).astype(np.int64),
@@ -70,13 +70,13 @@ def course_of(result: BoostResult, rows: Array, scale: Array | None = None) -> C
     )
 
 
-def last_columns(courses: Sequence[Course]) -> Array:
+def last_columns(histories: Sequence[StageHistory]) -> Array:
     """Return the columns of the kept rounds as records, by output, kernel and example."""
     found = []
-    for output, course in enumerate(courses):
-        columns, coef = course.round(len(course) - 1)
+    for output, history in enumerate(histories):
+        columns, coef = history.round(len(history) - 1)
         part = np.empty(len(columns), COLUMN)
-        part["kernel"], part["example"] = course.kernels[columns], course.examples[columns]
+        part["kernel"], part["example"] = history.kernels[columns], history.examples[columns]
         part["coefficient"], part["output"] = coef, output
         found.append(part[np.lexsort((part["example"], part["kernel"]))])
     return np.concatenate(found)
@@ -88,9 +88,9 @@ def columns_per_kernel(columns: Array, m: int, outputs: int) -> Array:
     return counts if outputs > 1 else counts[0]
 
 
-def kept_examples(courses: Iterable[Course]) -> Array:
+def support_rows(histories: Iterable[StageHistory]) -> Array:
     """Return the training rows that have a column in any round."""
-    return np.unique(np.concatenate([course.examples for course in courses]))
+    return np.unique(np.concatenate([history.examples for history in histories]))
 
 
 def column_shares(columns: Array, support: Array, outputs: int) -> list[Share]:
@@ -105,18 +105,18 @@ def column_shares(columns: Array, support: Array, outputs: int) -> list[Share]:
     return shares
 
 
-def round_columns(courses: Sequence[Course], numbers: range) -> tuple[Array, Array]:
+def round_columns(histories: Sequence[StageHistory], numbers: range) -> tuple[Array, Array]:
     """Return the columns of some rounds as if each round of each output were an output, and the intercepts.
 
     Round i of the numbers and output o is output ``i outputs + o``; intercepts are (rounds, outputs).
     """
-    found, intercepts = [], np.empty((len(numbers), len(courses)))
+    found, intercepts = [], np.empty((len(numbers), len(histories)))
     for place, number in enumerate(numbers):
-        for output, course in enumerate(courses):
-            columns, coef = course.round(number)
+        for output, history in enumerate(histories):
+            columns, coef = history.round(number)
             part = np.empty(len(columns), COLUMN)
-            part["kernel"], part["example"] = course.kernels[columns], course.examples[columns]
-            part["coefficient"], part["output"] = coef, place * len(courses) + output
+            part["kernel"], part["example"] = history.kernels[columns], history.examples[columns]
+            part["coefficient"], part["output"] = coef, place * len(histories) + output
             found.append(part)
-            intercepts[place, output] = course.intercept_at(number)
+            intercepts[place, output] = history.intercept_at(number)
     return np.concatenate(found), intercepts

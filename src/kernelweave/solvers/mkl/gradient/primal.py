@@ -19,7 +19,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from kernelweave.operators.base import Explicit
+from kernelweave.operators.base import HasDesign
 from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint, relative_gap
 from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.mkl.problem import MKLProblem
@@ -33,7 +33,7 @@ FLATTEST = 1e-300
 
 
 @dataclass(frozen=True)
-class Look:
+class PrimalEvaluation:
     """The objective, seen from one normal vector.
 
     w (width,), b; f (n,) outputs with b; alpha (n,); v = X' alpha (width,); norms (m,) of the blocks of w;
@@ -51,7 +51,7 @@ class Look:
     primal: float
 
 
-class Walk:
+class PrimalSolver:
     """A normal vector on its way; subclasses say in `step` how it moves."""
 
     problem: MKLProblem
@@ -59,7 +59,7 @@ class Walk:
 
     def init(self, problem: MKLProblem, start: PrimalPoint | None, stop: Stop) -> None:
         """Start from a former normal vector, or from zero."""
-        if not isinstance(problem.operators, Explicit):
+        if not isinstance(problem.operators, HasDesign):
             raise TypeError(f"{type(self).__name__} needs kernels bound to their explicit features.")
         self.problem, self.stop, self.design = problem, stop, problem.operators.design
         self.y, self.cost = problem.targets[0], problem.cost
@@ -67,7 +67,7 @@ class Walk:
         former = None if start is None else start.vector
         self.w = np.zeros(self.design.width) if former is None else np.array(former[0], dtype=float)
         self.b = 0.0 if start is None else float(np.atleast_1d(start.intercept)[0])
-        self.pending: list[Look] = []
+        self.pending: list[PrimalEvaluation] = []
 
     def step(self) -> None:
         """Move the normal vector."""
@@ -78,7 +78,7 @@ class Walk:
         """The kernel of each column, (width,)."""
         return np.repeat(np.arange(self.design.m, dtype=np.uint32), np.diff(self.design.offsets))
 
-    def look(self, w: Array, b: float) -> Look:
+    def evaluate(self, w: Array, b: float) -> PrimalEvaluation:
         """Look at the objective from w, with the best intercept near b; costs one pass over the rows."""
         f = self.design.outputs(w)
         b = intercept_at(self.problem, f, b)
@@ -88,8 +88,8 @@ class Walk:
         self.passes += 1.0
         norms = np.sqrt(block_squares(w, self.design.offsets))
         beta = self.weights(norms)
-        seen = Look(w.copy(), b, f, alpha, v, norms, block_squares(v, self.design.offsets), beta, 0.0)
-        seen = Look(**{**vars(seen), "primal": self.primal(seen)})
+        seen = PrimalEvaluation(w.copy(), b, f, alpha, v, norms, block_squares(v, self.design.offsets), beta, 0.0)
+        seen = PrimalEvaluation(**{**vars(seen), "primal": self.primal(seen)})
         self.pending.append(seen)
         return seen
 
@@ -110,12 +110,12 @@ class Walk:
         """Return the dual norm of the energies."""
         return self.problem.ball.support(q)
 
-    def primal(self, seen: Look) -> float:
+    def primal(self, seen: PrimalEvaluation) -> float:
         """Return the primal objective at a look."""
         value = self.regularizer(seen.norms, seen.beta) + dot(self.cost, self.problem.loss.value(seen.f, self.y))
         return value + (0.5 * seen.b**2 if self.problem.intercept == "regularized" else 0.0)
 
-    def dual(self, seen: Look) -> DualPoint:
+    def dual(self, seen: PrimalEvaluation) -> DualPoint:
         """Return the better of two dual points: the slopes of a look, and their best multiple by one Newton step."""
         best = DualPoint(seen.alpha[None, :], -np.inf)
         for s in (1.0, self._multiple(seen)):
@@ -125,11 +125,11 @@ class Walk:
                 best = DualPoint(alpha, value)
         return best
 
-    def gap(self, seen: Look) -> float:
+    def gap(self, seen: PrimalEvaluation) -> float:
         """Return the relative gap between the two points of one look."""
         return relative_gap(seen.primal, self.dual(seen).value)
 
-    def _multiple(self, seen: Look) -> float:
+    def _multiple(self, seen: PrimalEvaluation) -> float:
         alpha, paid = seen.alpha, (seen.alpha != 0) & (self.cost > 0)
         if not paid.any():
             return 0.0

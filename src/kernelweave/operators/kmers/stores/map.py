@@ -31,14 +31,14 @@ _FIRST_BITS = 6  # an empty hash table has 2 ** this many cells a position
 _WORD_BITS = 64
 
 
-class ExplicitMap(PositionalStore):
+class MapStore(PositionalStore):
     """Sparse weights addressed by (position, length, k-mer): directly while that is small, hashed beyond.
 
     Parameters are those of `PositionalStore`.
 
     Examples
     --------
-    >>> store = ExplicitMap(np.array([[1.0, 1.0], [1.0, 0.0]]), np.ones(1), size=4, mask=255)
+    >>> store = MapStore(np.array([[1.0, 1.0], [1.0, 0.0]]), np.ones(1), size=4, mask=255)
     >>> store.add(np.array([[0, 1], [0, 2]], np.uint8), np.array([10.0, 1.0]))
     >>> store.look_up(np.array([0, 1], np.uint8))  # A at 0: 11, AC at 0: 10, C at 1: 10
     31.0

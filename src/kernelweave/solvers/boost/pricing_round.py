@@ -48,7 +48,7 @@ class Priced:
     complete: bool = False
 
 
-class Look:
+class PricingRound:
     """What was seen of the columns at one u; a column is looked at once."""
 
     def __init__(self, pricing: Pricing, found: Restricted, most: int):
@@ -56,7 +56,7 @@ class Look:
         self.looked = np.zeros((pricing.pool.m, pricing.pool.n), bool)
         self.measure, self.inside, self.scanned, self.largest = 0.0, 0.0, 0, -np.inf
 
-    def at(self, kernels: list[int], rows: Array) -> None:
+    def score(self, kernels: list[int], rows: Array) -> None:
         """Score some rows of kernels."""
         if len(rows) == 0:
             return
@@ -125,7 +125,7 @@ class Look:
         """Return what a round has found."""
         complete = bool((self.looked | self.pricing.inside).all())
         for kernel in self.pricing.order if complete else ():
-            self.at([kernel], self.left(kernel, np.flatnonzero(self.pricing.inside[kernel])))
+            self.score([kernel], self.left(kernel, np.flatnonzero(self.pricing.inside[kernel])))
         return Priced(*picked, stage, self.measure, self.scanned, self.inside, settled or complete, complete)
 
 

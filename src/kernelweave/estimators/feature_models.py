@@ -22,7 +22,7 @@ FEATURE_PARAMS = {"feature_tolerance": None, "feature_rank": None}
 STREAM_PARAMS = ("total_rows",)
 """What only `partial_fit` reads."""
 FINER = 0.1
-"""Features are this much more exact than the duality gap that is asked for, unless told otherwise."""
+"""Features are this much more exact than the duality gap that is asked for, by default."""
 LEAST_RANK = 64
 """Features of a kernel for which room is always tried."""
 SHARE_OF_MEMORY = 0.5
