@@ -13,6 +13,7 @@ from kernelweave.operators import Plan, Task, choose
 from kernelweave.operators.base import KMER_STORES
 from kernelweave.operators.columns.pool import ColumnPool
 from kernelweave.operators.kmers.stores import STORES
+from kernelweave.operators.planner import kmers as plan_kmers
 from kernelweave.operators.planner import task as task_module
 from kernelweave.operators.planner.choose import CANDIDATES, weigh
 from kernelweave.operators.planner.columns import ColumnTask
@@ -191,7 +192,8 @@ def test_a_slow_form_is_warned_of_and_a_quick_one_is_not():
         choose(Task([kw.RBF(width=1.0)], wide, Serial(), "2MB"))
 
 
-def test_what_was_passed_over_is_told_in_order():
+def test_what_was_passed_over_is_told_in_order(monkeypatch):
+    monkeypatch.setattr(plan_kmers, "WORKING_SET", 20)
     rows = kw.Sequences.from_strings(["".join(rng.choice(list("ACGT"), 80)) for _ in range(1500)])
     found = weigh(Task([kw.WeightedDegree(12)], rows, Serial(), "900kB", need="products"))
     assert found.choice.plan.kind == "sorted"

@@ -5,6 +5,7 @@ import pytest
 
 import kernelweave as kw
 from kernelweave.operators import Plan
+from kernelweave.operators.planner import kmers as plan_kmers
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 3))
@@ -72,12 +73,17 @@ def test_stores_of_k_mers_keep_a_small_limit(store):
     assert small.objective_ == pytest.approx(large.objective_, rel=1e-4)
 
 
-def test_a_store_takes_over_where_the_index_does_not_fit():
+@pytest.mark.parametrize(("working_set", "kind"), [(512, "cached"), (20, "sorted")])
+def test_a_store_takes_over_where_the_index_does_not_fit_and_a_working_set_does(working_set, kind, monkeypatch):
+    monkeypatch.setattr(plan_kmers, "WORKING_SET", working_set)
     rows, y = splice(2500)
     model = kw.KernelClassifier(kw.WeightedDegree(20), solver="chunking", normalize="trace", memory_limit="3MB")
-    with pytest.warns(UserWarning, match="memory_limit of 3 MB leaves a form that is about"):
+    if kind == "cached":
+        with pytest.warns(UserWarning, match="memory_limit of 3 MB leaves a form that is about .* columns are cached"):
+            model.fit(rows, y)
+    else:
         model.fit(rows, y)
-    assert model.memory_plan_.kind == "sorted"
+    assert model.memory_plan_.kind == kind
     assert dict(model.memory_plan_.passed_over)["positional"].startswith("the sorted k-mers of 2500 sequences take")
     assert model.converged_
 

@@ -158,6 +158,8 @@ class PositionalOperator:
             self.kernel.cells(self.given.shape[1]), self.kernel.shift_weights(), self.prepared.alphabet.size,
             self.prepared.alphabet.mask,
         )  # fmt: skip
+        if rows_at_once is not None and rows_at_once < self.n:
+            made.reserve(rows_at_once)
         return StoredWeights(self, made, rows_at_once or self.n)
 
     def _add_deep(self, out: Array, depth: int, rows: Array, steps: Array) -> None:

@@ -21,7 +21,7 @@ FEWEST_ROWS = 8
 """A store that holds fewer rows at a time would read all others over and over."""
 CELL_BYTES = 24
 """The weight of a cell, its share of what it gives to each shift, and the sum of those before it."""
-LOOK_UP_COST, WALK_COST = 3.0, 3.0
+LOOK_UP_COST, WALK_COST = 6.0, 6.0
 """Nanoseconds of a look-up in a table of prefixes, and of a walk along a path in a store, for each letter of a row."""
 
 
@@ -77,7 +77,7 @@ class KmerStore(Candidate):
         self.kind = kind  # type: ignore[misc]
 
     def fits(self, task: Task) -> str | None:
-        """For k-mers with a place, where it was asked for or where there are many rows."""
+        """For k-mers with a place, where it was asked for, or where rows are many and a working set fits at once."""
         if task.store not in (None, self.kind):
             return f"store={task.store!r} was asked for"
         if not isinstance(task.kernel, Positional):
@@ -87,7 +87,10 @@ class KmerStore(Candidate):
             )
         if task.store is None and not task.many:
             return few_rows(task)
-        return self._class.refuses(self._cells(task), task.placed.alphabet.size)
+        refused = self._class.refuses(self._cells(task), task.placed.alphabet.size)
+        if refused is None and task.store is None and self._rows(task) < WORKING_SET:
+            return f"{self.what(task)} are fewer than the {WORKING_SET} of a step: cached columns are quicker"
+        return str(refused) if refused else None
 
     def what(self, task: Task) -> str:
         """Return how many rows are in the store at a time."""
@@ -121,12 +124,14 @@ class KmerStore(Candidate):
         return letter_bytes(task, self._cells(task), reach)
 
     def _size(self, task: Task, rows: int) -> float:
-        shifts = cast(Positional, task.kernel).shift_weights()
-        return float(self._class.most_bytes(rows, self._cells(task), len(shifts), task.placed.alphabet.size))
+        shifts, size = len(cast(Positional, task.kernel).shift_weights()), task.placed.alphabet.size
+        return float(self._class.most_bytes(rows, self._cells(task), shifts, size, reserved=rows < task.n))
 
     def _rows(self, task: Task) -> int:
         """Return how many rows the store holds within the budget: at least a few, at most all."""
-        low, high = min(FEWEST_ROWS, task.n), task.n
+        if self._fixed(task) + self._size(task, task.n) <= task.budget:
+            return task.n
+        low, high = min(FEWEST_ROWS, task.n), max(1, task.n - 1)
         while low < high:
             middle = (low + high + 1) // 2
             if self._fixed(task) + self._size(task, middle) <= task.budget:

@@ -141,7 +141,7 @@ class PositionalStore(ABC):
 
     @classmethod
     @abstractmethod
-    def most_bytes(cls, rows: int, cells: Array, shifts: int, size: int) -> float:
+    def most_bytes(cls, rows: int, cells: Array, shifts: int, size: int, reserved: bool = False) -> float:
         """Return the most bytes that so many rows can take, while they are added, whatever their letters.
 
         Parameters
@@ -149,7 +149,12 @@ class PositionalStore(ABC):
         cells : (length, degree) weights of the kernel
         shifts : number of its shift weights, S + 1
         size : letters of the alphabet
+        reserved : whether room for them was made before, so that nothing grows
         """
+
+    @abstractmethod
+    def reserve(self, rows: int) -> None:
+        """Make room for so many rows, so that arrays need not grow while they are added."""
 
     @abstractmethod
     def _reserve(self) -> None:

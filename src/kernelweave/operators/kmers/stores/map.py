@@ -58,15 +58,20 @@ class MapStore(PositionalStore):
         return 1 + sum(size**k for k in range(1, depth + 1))
 
     @classmethod
-    def most_bytes(cls, rows: int, cells: Array, shifts: int, size: int) -> float:
+    def most_bytes(cls, rows: int, cells: Array, shifts: int, size: int, reserved: bool = False) -> float:
         """Return the bytes of the direct table, or of the fullest hash tables with those before their last growth."""
         used = int((cells > 0).any(axis=1).sum())
         codes = cls.code_count(cells.shape[1], size)
         if codes * used <= DIRECT_CELLS:
             return 8.0 * codes * used
-        fullest = float(most_kmers(rows, cells, shifts, size).max(initial=0.0)) + cells.shape[1]
-        lines = max(1 << _FIRST_BITS, 1 << int(fullest / FULLEST).bit_length())
-        return WHILE_DOUBLING * 2 * 8.0 * lines * used
+        return (1.0 if reserved else WHILE_DOUBLING) * 16.0 * _lines(rows, cells, shifts, size) * used
+
+    def reserve(self, rows: int) -> None:
+        """Make room for so many rows."""
+        lines = _lines(rows, self._roots, len(self._shifts), self.size)
+        if not self._direct and lines > self._keys.shape[1]:
+            self._set_cells(lines)
+            self.clear()
 
     def _set_cells(self, cells: int) -> None:
         """Take new arrays with so many cells a position."""
@@ -110,6 +115,12 @@ class MapStore(PositionalStore):
             codes, self._reach, self.size, self.mask, self._direct, self._tables, self._keys, self._weights,
             ROWS_AT_ONCE, out,
         )  # fmt: skip
+
+
+def _lines(rows: int, cells: Array, shifts: int, size: int) -> int:
+    """Return the lines of a hash table that the k-mers of so many rows do not overfill at any position."""
+    fullest = float(most_kmers(rows, cells, shifts, size).max(initial=0.0)) + cells.shape[1]
+    return max(1 << _FIRST_BITS, 1 << int(fullest / FULLEST).bit_length())
 
 
 @jit

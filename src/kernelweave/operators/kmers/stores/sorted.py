@@ -50,10 +50,18 @@ class SortedArrays(PositionalStore):
         return int((size + 1) ** depth)
 
     @classmethod
-    def most_bytes(cls, rows: int, cells: Array, shifts: int, size: int) -> float:
+    def most_bytes(cls, rows: int, cells: Array, shifts: int, size: int, reserved: bool = False) -> float:
         """Return the bytes of keys and weights while they grow, and of the k-mers of one position that are added."""
         kmers = float(most_kmers(rows, cells, shifts, size).sum())
-        return 16.0 * (WHILE_GROWING * kmers + 2.0 * rows * (2 * shifts - 1) * cells.shape[1]) + 8 * (len(cells) + 1)
+        added = 2.0 * rows * (2 * shifts - 1) * cells.shape[1]
+        return 16.0 * ((1.0 if reserved else WHILE_GROWING) * kmers + added) + 8 * (len(cells) + 1)
+
+    def reserve(self, rows: int) -> None:
+        """Make room for so many rows."""
+        least = int(most_kmers(rows, self._roots, len(self._shifts), self.size).sum())
+        if least > len(self._keys):
+            self._keys, self._weights = np.empty(least, np.int64), np.empty(least)
+            self.clear()
 
     def clear(self) -> None:
         """Forget everything, keep the memory."""

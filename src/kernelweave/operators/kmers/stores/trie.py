@@ -60,13 +60,16 @@ class Trie(PositionalStore):
         self._children = np.empty((len(self._reach) + 1, self._width), np.int32)
 
     @classmethod
-    def most_bytes(cls, rows: int, cells: Array, shifts: int, size: int) -> float:
+    def most_bytes(cls, rows: int, cells: Array, shifts: int, size: int, reserved: bool = False) -> float:
         """Return the bytes of slots and blocks while they grow: a path branches once, digit by digit."""
-        digits, width = _blocks(size)
-        slots = float(most_kmers(rows, cells, shifts, size).sum())
-        paths = min(slots, float(rows) * (2 * shifts - 1) * len(cells))
-        blocks = len(cells) + 1 + paths * (1 if digits == 1 else 2 * digits)
-        return WHILE_GROWING * (slots * (8 + 4 + np.dtype(np.min_scalar_type(size)).itemsize) + blocks * width * 4)
+        slots, blocks = _most(rows, cells, shifts, size)
+        letter = np.dtype(np.min_scalar_type(size)).itemsize
+        return (1.0 if reserved else WHILE_GROWING) * (slots * (8 + 4 + letter) + blocks * _blocks(size)[1] * 4)
+
+    def reserve(self, rows: int) -> None:
+        """Make room for so many rows."""
+        slots, blocks = _most(rows, self._roots, len(self._shifts), self.size)
+        self._grow(slots - int(self._used[_SLOTS]), blocks - int(self._used[_BLOCKS]))
 
     def clear(self) -> None:
         """Forget everything, keep the memory."""
@@ -118,6 +121,14 @@ def _blocks(size: int) -> tuple[int, int]:
     if size <= WIDEST_BLOCK:
         return 1, max(size, 1)
     return -(-(size - 1).bit_length() // DIGIT_BITS), 1 << DIGIT_BITS
+
+
+def _most(rows: int, cells: Array, shifts: int, size: int) -> tuple[int, int]:
+    """Return the most slots and blocks that so many rows take: a path branches once, digit by digit."""
+    digits, length = _blocks(size)[0], len(cells)
+    slots = int(most_kmers(rows, cells, shifts, size).sum())
+    paths = min(slots, rows * (2 * shifts - 1) * length)
+    return slots + cells.shape[1] + 2, length + 1 + (paths + 1) * (1 if digits == 1 else 2 * digits) + 1
 
 
 @jit
