@@ -10,11 +10,11 @@ import subprocess
 import sys
 import warnings
 
+import numba
 import numpy as np
 import pytest
 
 import kernelweave as kw
-import numba
 from kernelweave._numba import cache, jit, listen
 
 HEAVY = ("numba", "sklearn", "scipy", "highspy", "numpy", "pandas")

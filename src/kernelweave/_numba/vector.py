@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
-
-from numba import types
 
 LANES = 16
 """Numbers that are compared at once: enough for several vectors, which do not wait for each other."""
