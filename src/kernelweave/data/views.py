@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from kernelweave.data.errors import preceded
 from kernelweave.data.kinds import Description, RowKind, Rows, convert, describe, find, kind_of, matched, register
 from kernelweave.data.rows import row_numbers
 from kernelweave.data.tables import is_sparse
@@ -178,7 +179,7 @@ def _block(name: str, block: Any, trained: Description | None) -> Any:
     try:
         return convert(block, trained)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"In the view {name!r}: {error}") from None
+        raise preceded(error, f"In the view {name!r}") from None
 
 
 def _as_block(name: str, block: Any) -> Any:

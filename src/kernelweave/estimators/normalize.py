@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.data.errors import ParameterError
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import Array, Kernel
@@ -43,7 +44,8 @@ def normalized(
     if how == "cosine":
         return Cosine(kernel)
     if how not in NORMALIZATIONS:
-        raise ValueError(f"normalize={how!r} is unknown; choose one of {', '.join(NORMALIZATIONS)} or None.")
+        known = ", ".join(NORMALIZATIONS)
+        raise ParameterError("{normalize} is unknown; choose one of {known} or None.", {"normalize": how}, known=known)
     by_part = how == "trace" and isinstance(kernel, Features)
     prepared = None if by_part else kernel.prepare(X)
     diagonal = _diagonal(kernel, X, engine) if by_part else kernel.diagonal(prepared)

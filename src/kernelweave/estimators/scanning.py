@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._numba import jit
 from kernelweave.data import Alphabet, Sequences
+from kernelweave.data.errors import Metavar, ParameterError
 from kernelweave.data.kinds import alphabet_of, kind_of
 from kernelweave.io.stream import Block, stream
 
@@ -182,14 +183,15 @@ def _window(rows: Sequences) -> int:
     if rows.is_fixed_length and rows.shape[1]:
         return rows.shape[1]
     lengths = f"{rows.lengths.min()} to {rows.lengths.max()}" if len(rows) else "unknown numbers of"
-    raise ValueError(
-        f"The model was trained on sequences of {lengths} letters; give window=N, the letters of a window."
+    trained = f"The model was trained on sequences of {lengths} letters"
+    raise ParameterError(
+        "{trained}; give {window}, the letters of a window.", {"window": Metavar("N")}, trained=trained
     )
 
 
 def _count(name: str, value: Any) -> int:
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name}={value!r} must be a positive integer.")
+        raise ParameterError("{" + name + "} must be a positive integer.", {name: value})
     return int(value)
 
 
@@ -199,13 +201,15 @@ def _anchor_table(anchors: str | Iterable[str], alphabet: Alphabet, window: int,
     for text in [anchors] if isinstance(anchors, str) else anchors:
         letters, sign, place = text.rpartition("@")
         if not sign or not letters or not (place.isascii() and place.isdigit()):
-            raise ValueError(f"anchor={text!r} must be letters, @ and a place counted from 0, such as AG@60.")
+            form = "letters, @ and a place counted from 0, such as AG@60"
+            raise ParameterError("{anchor} must be {form}.", {"anchor": text}, form=form)
         try:
             codes, at = alphabet.encode(letters), int(place)
         except ValueError as error:
-            raise ValueError(f"anchor={text!r}: {error}") from None
+            raise ParameterError("{anchor}: {error}", {"anchor": text}, error=error) from None
         if at + codes.size > window:
-            raise ValueError(f"anchor={text!r} reaches beyond the {window} letters of a window.")
+            beyond = f"reaches beyond the {window} letters of a window"
+            raise ParameterError("{anchor} {beyond}.", {"anchor": text}, beyond=beyond)
         lines.append([0, at, codes.size, *codes.tolist()])
         if both:
             lines.append([1, window - at - codes.size, codes.size, *alphabet.complement_codes[codes[::-1]].tolist()])

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave.data.atomic import PathLike
+from kernelweave.data.errors import ParameterError
 from kernelweave.data.rows import IDS, first_masked
 from kernelweave.data.strings.alphabet import Alphabet, infer_from_counts
 from kernelweave.data.strings.letters import check_unknown
@@ -75,10 +76,8 @@ class Rows:
         """Raise because a row has an unknown letter."""
         number, position = self.first + row, position + (0 if row else self.place)
         name = f"row {number}" if self.ids is None else f"row {number} ({self.ids[row]})"
-        raise ValueError(
-            f"{self.path}:{self.line(row)}: {name} has the unknown letter {letter!r} "
-            f"at position {position}; {alphabet.expected}."
-        )
+        found = f"{self.path}:{self.line(row)}: {name} has the unknown letter {letter!r} at position {position}"
+        raise ParameterError("{found}; {expected}.", found=found, expected=alphabet.expected)
 
 
 class Collector:
@@ -178,12 +177,13 @@ def check_unique(path: PathLike, ids: Array, hashes: Array, steps: Array) -> Non
     for row, name in enumerate(ids):
         if hash(name) in suspects and first.setdefault(name, row) != row:
             lines = np.cumsum(steps[: row + 1], dtype=np.int64)
-            raise ValueError(duplicate(path, name, int(lines[row]), int(lines[first[name]])))
+            raise duplicate(path, name, int(lines[row]), int(lines[first[name]]))
 
 
-def duplicate(path: PathLike, name: str, line: int, before: int) -> str:
-    """Return the sentence about an id that was used before."""
-    return f"{path}:{line}: the id {name!r} was already used on line {before}; duplicates='allow' keeps both."
+def duplicate(path: PathLike, name: str, line: int, before: int) -> ParameterError:
+    """Return the error about an id that was used before."""
+    found = f"{path}:{line}: the id {name!r} was already used on line {before}"
+    return ParameterError("{found}; {duplicates} keeps both.", {"duplicates": "allow"}, found=found)
 
 
 def check_unique_names(path: PathLike, ids: list[str], lines: Array) -> Array:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.data.errors import ParameterError
+
 Array = np.ndarray
 
 
@@ -65,4 +67,5 @@ def check_options(**policies: tuple[str, tuple[str, ...]]) -> None:
     """Raise unless each option is one of its allowed values."""
     for name, (value, allowed) in policies.items():
         if value not in allowed:
-            raise ValueError(f"{name}={value!r} is unknown; use {' or '.join(map(repr, allowed))}.")
+            known = " or ".join(map(repr, allowed))
+            raise ParameterError("{" + name + "} is unknown; use {known}.", {name: value}, known=known)

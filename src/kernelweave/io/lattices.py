@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from kernelweave.data.atomic import PathLike
+from kernelweave.data.errors import Message
 from kernelweave.data.lattices.build import Table
 from kernelweave.data.lattices.rows import EPSILON, Lattices
 from kernelweave.data.rows import IDS, codes_in, offsets_of
@@ -190,15 +191,17 @@ def _read(path: PathLike, name: str, **options: Any) -> list[Machine]:
 def _letters(paths: list[PathLike], machines: list[Machine], alphabet: Alphabet | None, unknown: str) -> Alphabet:
     """Return the alphabet; raise at the first word that can be no letter, or that the alphabet lacks."""
     words = {word for machine in machines for word in machine.words if word}
-    bad = {word: "has a blank or half a character" for word in words if word.split() != [word] or _is_torn(word)}
+    torn = "has a blank or half a character"
+    bad: dict[str, str | Message] = {word: torn for word in words if word.split() != [word] or _is_torn(word)}
     if alphabet is not None and unknown == "error":
         said = list(words)
         lacking = {word for word, code in zip(said, codes_in(alphabet, said)) if code == alphabet.size}
-        bad |= dict.fromkeys(lacking - bad.keys(), f"is unknown; {alphabet.expected}")
+        bad |= dict.fromkeys(lacking - bad.keys(), Message("is unknown; {expected}", expected=alphabet.expected))
     if bad:
         machine, arc = next((m, arc) for m in machines for arc, word in enumerate(m.words) if word in bad)
         word = machine.words[arc]
-        raise machine.fault(machine.lines[arc], f"the word {shown(word)} {bad[word]}")
+        reason = Message("the word {word} {reason}", word=shown(word), reason=bad[word])
+        raise machine.fault(machine.lines[arc], reason)
     if alphabet is None and not words:
         raise ValueError(f"{paths[0]} holds no words from which to learn an alphabet; name one.")
     return Alphabet.words(sorted(words)) if alphabet is None else alphabet
@@ -241,7 +244,8 @@ def _ids(machines: list[Machine], duplicates: str) -> np.ndarray | None:
     for name, machine in zip(names, machines):
         if first.setdefault(name, machine) is not machine and duplicates == "error":
             reason = f"the key {shown(name)} was already used on line {first[name].line} of {first[name].path}"
-            raise machine.fault(machine.line, f"{reason}; duplicates='allow' keeps both")
+            remedy = Message("{reason}; {duplicates} keeps both", {"duplicates": "allow"}, reason=reason)
+            raise machine.fault(machine.line, remedy)
     return np.array(names, dtype=IDS)
 
 

@@ -18,6 +18,7 @@ import math
 from dataclasses import dataclass, field
 
 from kernelweave.data.atomic import PathLike
+from kernelweave.data.errors import Message, ParameterError
 
 State = int
 LogSum = tuple[float, float]
@@ -70,10 +71,10 @@ class Machine:
             raise self.fault(line, f"state {state} was made final before, on line {self.finals[state][1]}")
         self.finals[state] = (score, line)
 
-    def fault(self, line: int, reason: str) -> ValueError:
+    def fault(self, line: int, reason: str | Message) -> ParameterError:
         """Return the error about a line of this machine."""
         name = "the lattice" if self.key is None else f"lattice {shown(self.key)}"
-        return ValueError(f"{self.path}:{line}: {name}: {reason}.")
+        return ParameterError("{place}: {name}: {reason}.", place=f"{self.path}:{line}", name=name, reason=reason)
 
 
 def shown(text: str, longest: int = 40) -> str:
@@ -244,5 +245,6 @@ def _weight(machine: Machine, exponent: float, line: int, sum: LogSum | None) ->
     if not 0 < weight < math.inf:
         size = "zero" if weight == 0 else "infinite"
         reason = f"the weight exp({exponent:g}) is {size} in double precision"
-        raise machine.fault(line, f"{reason}; normalize=True turns such scores into posterior probabilities")
+        remedy = "{reason}; {normalize} turns such scores into posterior probabilities"
+        raise machine.fault(line, Message(remedy, {"normalize": True}, reason=reason))
     return weight

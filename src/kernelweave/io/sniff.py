@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernelweave.data.atomic import PathLike
+from kernelweave.data.errors import Metavar, ParameterError
 from kernelweave.data.kinds import kind_of
 from kernelweave.io.dataset import Dataset
 from kernelweave.io.registry import FORMATS, by_suffix, named
@@ -32,7 +33,8 @@ def sniff(path: PathLike) -> str:
     if suffixed and b"\0" not in start:
         return suffixed[0].name
     kind = "binary data" if b"\0" in start else "text"
-    raise ValueError(f"{path} holds {kind} of an unknown format; known are {', '.join(FORMATS)} (name one by format=).")
+    holds = f"{path} holds {kind} of an unknown format; known are {', '.join(FORMATS)}"
+    raise ParameterError("{holds} (name one by {format}).", {"format": Metavar()}, holds=holds)
 
 
 def read(path: PathLike, format: str | None = None, **options: Any) -> Dataset:

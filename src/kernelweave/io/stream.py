@@ -200,6 +200,6 @@ class _Unique:
         for _, _, lines, ids in self.parts():
             for name, line in zip(ids or (), lines.tolist()):
                 if line <= last_line and hash(name) in suspects and first.setdefault(name, line) != line:
-                    raise ValueError(duplicate(self.path, name, line, first[name]))
+                    raise duplicate(self.path, name, line, first[name])
             if lines.size and lines[-1] >= last_line:
                 return

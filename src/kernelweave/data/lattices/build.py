@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kernelweave.data.errors import Message, ParameterError
 from kernelweave.data.rows import codes_in, offsets_of
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.letters import check_unknown
@@ -20,23 +21,29 @@ MAX_STATES = np.iinfo(np.int32).max
 """States of one lattice are numbered by 32 bits."""
 
 
-class LatticeError(ValueError):
+class LatticeError(ParameterError):
     """What is wrong with a lattice, and where.
 
     Attributes
     ----------
-    reason : the sentence without the place
+    reason : the sentence without the place; a `Message` where it names parameters
     lattice : number of the lattice
     arc : number of the arc within the lattice, as given; None when the fault is none of a single arc
     """
 
-    def __init__(self, reason: str, lattice: int, arc: int | None = None):
+    def __init__(self, reason: str | Message, lattice: int, arc: int | None = None):
         self.reason, self.lattice, self.arc = reason, int(lattice), None if arc is None else int(arc)
         place = f"Lattice {self.lattice}" + ("" if arc is None else f", arc {self.arc}")
-        super().__init__(f"{place}: {reason}")
+        super().__init__("{place}: {reason}", place=place, reason=reason)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.reason, self.lattice, self.arc)
+
+
+def unknown_letter(letter: str, alphabet: Alphabet, lattice: int, arc: int) -> LatticeError:
+    """Return the error about an arc with a letter that is not in the alphabet."""
+    reason = Message("the letter {letter!r} is unknown; {expected}.", letter=letter, expected=alphabet.expected)
+    return LatticeError(reason, lattice, arc)
 
 
 class Table(NamedTuple):
@@ -196,7 +203,7 @@ def _codes(labels: Sequence[Any], alphabet: Any, unknown: str, offsets: Array) -
         codes[number] = lookup[label] if isinstance(label, str) else EPSILON if label is None else label
         if unknown == "error" and isinstance(label, str) and codes[number] == alphabet.size:
             row, arc = _place(offsets, number)
-            raise LatticeError(f"the letter {label!r} is unknown; {alphabet.expected}.", row, arc)
+            raise unknown_letter(label, alphabet, row, arc)
     return codes, alphabet
 
 

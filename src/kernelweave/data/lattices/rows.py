@@ -25,6 +25,7 @@ from kernelweave.data.lattices.build import (
     check_values,
     sorted_table,
     table_of,
+    unknown_letter,
 )
 from kernelweave.data.rows import (
     as_ids,
@@ -334,9 +335,7 @@ class Lattices:
             arc = int(lost.argmax())
             row = int(self._table.rows[arc])
             letter = self.alphabet.letters[self.labels[arc]]
-            raise LatticeError(
-                f"the letter {letter!r} is unknown; {alphabet.expected}.", row, arc - self.arc_offsets[row]
-            )
+            raise unknown_letter(letter, alphabet, row, arc - self.arc_offsets[row])
         order = np.lexsort((self.target, labels, self.source, self._table.rows))
         columns = (x[order] for x in (self.source, self.target, labels, self.weights))
         return self._trusted(Table._make((*columns, *self._table[4:])), alphabet, self.ids)

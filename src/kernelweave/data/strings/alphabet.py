@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.data.errors import Message, ParameterError
 from kernelweave.data.strings.letters import Row, check_letters, check_unknown, lengths_of, tokens_of
 
 Array = np.ndarray
@@ -167,9 +168,8 @@ class Alphabet:
         codes = self.encode_rows([row])[0]
         if unknown == "error" and codes.size and codes.max() == self.mask:
             position = int(np.argmax(codes == self.mask))
-            raise ValueError(
-                f"Unknown letter {self.letter_at(row, position)!r} at position {position}; {self.expected}."
-            )
+            found = f"Unknown letter {self.letter_at(row, position)!r} at position {position}"
+            raise ParameterError("{found}; {expected}.", found=found, expected=self.expected)
         return codes
 
     def encode_rows(self, rows: Sequence[Row]) -> tuple[Array, Array]:
@@ -224,10 +224,11 @@ class Alphabet:
         return letter.decode("latin-1") if isinstance(letter, bytes) else "".join(letter)
 
     @property
-    def expected(self) -> str:
+    def expected(self) -> Message:
         """What a message about an unknown letter says was expected."""
         joined = self.separator.join(self.letters[:30]) + (" ..." if self.size > 30 else "")
-        return f"the {self.name} alphabet has {joined} (unknown='mask' keeps such letters, matching nothing)"
+        holds = f"the {self.name} alphabet has {joined}"
+        return Message("{holds} ({unknown} keeps such letters, matching nothing)", {"unknown": "mask"}, holds=holds)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a description that JSON can hold."""

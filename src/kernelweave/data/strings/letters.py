@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.data.errors import ParameterError
+
 Array = np.ndarray
 Row = str | bytes | Sequence[str]
 ALPHABET_KINDS = ("characters", "words", "bytes")
@@ -33,7 +35,7 @@ def check_letters(name: str, letters: tuple[str, ...], partners: tuple[str, ...]
 def check_unknown(unknown: str) -> None:
     """Raise unless the policy for unknown letters is a known one."""
     if unknown not in ("error", "mask"):
-        raise ValueError(f"unknown={unknown!r} is not valid; use 'error' or 'mask'.")
+        raise ParameterError("{unknown} is not valid; use 'error' or 'mask'.", {"unknown": unknown})
 
 
 def tokens_of(row: Row) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelweave.data.atomic import PathLike
+from kernelweave.data.errors import ParameterError
 from kernelweave.data.rows import (
     as_ids,
     check_parts,
@@ -101,8 +102,8 @@ class Sequences:
         >>> Sequences.from_strings(["ACGN"])
         Traceback (most recent call last):
         ...
-        ValueError: Row 0 has the unknown letter 'N' at position 3; the dna alphabet has ACGT \
-(unknown='mask' keeps such letters, matching nothing).
+        kernelweave.data.errors.ParameterError: Row 0 has the unknown letter 'N' at position 3; the dna alphabet has \
+ACGT (unknown='mask' keeps such letters, matching nothing).
         """
         check_unknown(unknown)
         rows = check_rows(strings)
@@ -112,7 +113,7 @@ class Sequences:
         if unknown == "error" and (found := first_masked(codes, offsets, chosen.mask)):
             row, position = found
             letter = chosen.letter_at(rows[row], position)
-            raise ValueError(f"Row {row} has the unknown letter {letter!r} at position {position}; {chosen.expected}.")
+            raise _unknown_letter(row, letter, position, chosen)
         return cls._trusted(codes, offsets, chosen, as_ids(ids, len(rows)))
 
     @classmethod
@@ -231,9 +232,7 @@ class Sequences:
         if unknown == "error" and (found := first_masked(lost, self.offsets, True)):
             row, position = found
             letter = self.alphabet.decode(self.codes[self.offsets[row] + position :][:1])
-            raise ValueError(
-                f"Row {row} has the unknown letter {letter!r} at position {position}; {alphabet.expected}."
-            )
+            raise _unknown_letter(row, letter, position, alphabet)
         return made
 
     def reverse_complement(self) -> Self:
@@ -302,6 +301,11 @@ class Sequences:
 
 def _rebuild(cls: type[Sequences], *parts: Any) -> Sequences:
     return cls._trusted(*parts)
+
+
+def _unknown_letter(row: int, letter: str, position: int, alphabet: Alphabet) -> ParameterError:
+    found = f"Row {row} has the unknown letter {letter!r} at position {position}"
+    return ParameterError("{found}; {expected}.", found=found, expected=alphabet.expected)
 
 
 def choose_alphabet(alphabet: str | Alphabet, rows: Sequence[Row]) -> Alphabet:

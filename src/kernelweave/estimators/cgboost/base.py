@@ -21,6 +21,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from kernelweave.data.errors import ParameterError, preceded
 from kernelweave.engines import one_blas_thread
 from kernelweave.estimators.base import Array, Estimator
 from kernelweave.estimators.cgboost.holdout import USUAL_FRACTION, ValidationRows, cut, draw, matrices
@@ -121,8 +122,7 @@ class CGBoostEstimator(Estimator):
         try:
             return self._judges(*validation)
         except (TypeError, ValueError) as error:
-            kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(f"In validation=(X, y): {error}") from error
+            raise preceded(error, "In validation=(X, y)") from error
 
     def _judges(self, X: Any, y: Any) -> ValidationRows:
         """Return validation rows, checked."""
@@ -139,7 +139,8 @@ class CGBoostEstimator(Estimator):
         given = matrices(self._kernel_list.on(X, weight), X)
         whole = len(rows) == len(weight)
         if given and not whole and self.normalize == "variance":
-            raise ValueError("normalize='variance' needs all rows of a precomputed matrix; use 'trace' or None.")
+            problem = "{normalize} needs all rows of a precomputed matrix; use 'trace' or None."
+            raise ParameterError(problem, {"normalize": self.normalize})
         if len(judges):
             held = ValidationRows(cut(X, judges, rows, given), y[judges], weight[judges])
         elif held is not None and given and not whole:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave.data.atomic import PathLike, open_aside
+from kernelweave.data.errors import preceded
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.io.collect import check_unique_names
@@ -60,7 +61,7 @@ def read(
     try:
         X = Sequences.from_strings(texts, alphabet, unknown, ids)
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise preceded(error, str(path)) from None
     return Dataset(X, None if labels is None else _labels(labels), X.ids, "jsonl")
 
 
