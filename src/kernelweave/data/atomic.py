@@ -1,10 +1,11 @@
-"""Files appear whole or not at all: written aside, then renamed."""
+"""Files appear whole or not at all: written aside, then renamed; pipes and devices are written to as they are."""
 
 from __future__ import annotations
 
 import gzip
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,9 @@ PathLike = str | os.PathLike[str]
 def atomic_path(path: PathLike) -> Iterator[Path]:
     """Give a path beside `path` to write to; on success it takes the place of `path`, on failure it vanishes.
 
+    A new file has the permissions that the umask leaves, one that is replaced keeps its own, whoever wrote the path
+    aside and however.  A pipe or a device is given itself: it must be opened and written to, never replaced.
+
     Examples
     --------
     >>> import tempfile, pathlib
@@ -27,15 +31,19 @@ def atomic_path(path: PathLike) -> Iterator[Path]:
     ['a.txt']
     """
     check_writable(path)
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():  # a pipe or a device cannot be replaced
-        yield target
+    if is_special(path):
+        yield Path(path)
         return
+    target = Path(os.path.realpath(path))
     aside = _aside(target)
     try:
+        aside.touch()
+        mode = stat.S_IMODE((target if target.exists() else aside).stat().st_mode)
         yield aside
         with open(aside, "rb+") as file:
             os.fsync(file.fileno())
+        if stat.S_IMODE(aside.stat().st_mode) != mode:
+            aside.chmod(mode)
         os.replace(aside, target)
     finally:
         aside.unlink(missing_ok=True)
@@ -52,8 +60,15 @@ def open_aside(path: PathLike) -> Iterator[BinaryIO]:
             yield cast(BinaryIO, packed)
 
 
+def is_special(path: PathLike) -> bool:
+    """Return whether a path is that of a pipe or a device, which is written to and cannot be replaced."""
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+
+
 def check_writable(path: PathLike) -> None:
     """Raise one clear sentence, before long work is done, if a file cannot be written at `path`."""
+    if is_special(path):
+        return
     target = Path(os.path.realpath(path))
     folder = target.parent
     if target.is_dir():
@@ -62,8 +77,6 @@ def check_writable(path: PathLike) -> None:
         raise FileNotFoundError(f"Cannot write {path}: the directory {folder} does not exist.")
     if not folder.is_dir():
         raise NotADirectoryError(f"Cannot write {path}: {folder} is not a directory.")
-    if target.exists() and not target.is_file():
-        return
     try:
         probe = _aside(target)
         probe.touch()

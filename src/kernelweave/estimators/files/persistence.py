@@ -20,7 +20,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._version import __version__
-from kernelweave.data.atomic import PathLike, atomic_path
+from kernelweave.data.atomic import PathLike, atomic_path, is_special
 from kernelweave.estimators.files.tree import Reader, Writer, estimators
 
 Array = np.ndarray
@@ -44,7 +44,7 @@ def save(model: BaseEstimator, path: PathLike) -> None:
     Parameters
     ----------
     model : a fitted estimator of this library, or a scikit-learn Pipeline of a StandardScaler and one
-    path : the file; one that exists is replaced
+    path : the file; one that exists is replaced, a pipe or a device is written to
 
     Examples
     --------
@@ -55,6 +55,7 @@ def save(model: BaseEstimator, path: PathLike) -> None:
     >>> kw.load(path).predict([[0.1], [2.2]])
     array(['low', 'high'], dtype='<U4')
     """
+    from safetensors.numpy import save as as_bytes
     from safetensors.numpy import save_file
 
     name = type(model).__name__
@@ -68,7 +69,10 @@ def save(model: BaseEstimator, path: PathLike) -> None:
     body = {"format": FORMAT, "version": VERSION, "library": __version__, "model": writer.node(model)}
     text = json.dumps({**body, "digest": digest(body, writer.tensors)})
     with atomic_path(path) as aside:
-        save_file(writer.tensors, aside, metadata={KEY: text})
+        if is_special(path):  # save_file would put a file of its own in the place of a pipe or a device
+            aside.write_bytes(as_bytes(writer.tensors, metadata={KEY: text}))
+        else:
+            save_file(writer.tensors, aside, metadata={KEY: text})
 
 
 def load(path: PathLike) -> Any:
