@@ -256,7 +256,7 @@ def test_notes(genome, tmp_path):
     ("model", "options", "sentence"),
     [
         ("wd", ["--top", 3], "error: --top is about windows; add --scan to score them."),
-        ("wd", ["--scan", "--anchor", "AG"], "error: --anchor 'AG' must be letters, @ and a place"),
+        ("wd", ["--scan", "--anchor", "AG"], "error: --anchor AG must be letters, @ and a place"),
         ("wd", ["--scan", "--unknown", "error"], "g.fa:1: row 0 (chr1) has the unknown letter 'N' at position 150;"),
         ("spectrum", ["--scan"], "of 3 to 6 letters; give --window N, the letters of a window."),
     ],
@@ -283,7 +283,7 @@ def test_an_interrupted_scan(genome, tmp_path, monkeypatch):
     def stop(self, *arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(flow.Pace, "tell", stop)
+    monkeypatch.setattr(flow.Pace, "report", stop)
     call = ["predict", folder / "wd.kw", folder / "g.fa", "--scan"]
     result = run(*call, code=130)
     assert result.stderr == "interrupted: the output holds only a part of the scan\n"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 import sys
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -17,11 +16,12 @@ import typer
 from kernelweave._version import __version__
 from kernelweave.cli.evaluate import evaluate
 from kernelweave.cli.inspect import inspect
+from kernelweave.cli.options import as_option
 from kernelweave.cli.predict import predict
-from kernelweave.cli.show import heard, one_line
+from kernelweave.cli.show import INTERRUPTED, heard, one_line
 from kernelweave.cli.train import train
 
-FAILED, INTERRUPTED = 1, 130
+FAILED = 1
 
 app = typer.Typer(
     name="kernelweave",
@@ -84,14 +84,14 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 def sentence(error: Exception) -> str:
     """Return what an error says, with parameters spelled as options."""
     said = str(error.args[0] if isinstance(error, KeyError) and error.args else error)
+    if hasattr(error, "spelled"):  # a ParameterError, whose module is slow to import
+        said = error.spelled(as_option)
     text = one_line(said.strip().split("\n")[0])
     if isinstance(error, MemoryError):
         return text or "There is not enough memory; lower --memory-limit."
     if not isinstance(error, ValueError | TypeError | OSError | ImportError):
         text = f"unexpected {type(error).__name__}: {text} (--debug shows where)"
-    text = re.sub(r"\b(unknown|duplicates|normalize)='(\w+)'", r"--\1 \2", text)
-    text = text.replace("normalize=True turns", "leaving out --raw-weights turns")
-    return re.sub(r"\bformat=(?=\W)", "--format", text)
+    return text
 
 
 for _command in (train, predict, evaluate, inspect):

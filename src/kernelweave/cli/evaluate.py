@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any
+from typing import Any
 
 from kernelweave.cli import options as o
 from kernelweave.cli.paths import check_readable
@@ -13,40 +13,9 @@ PICTURES = (".png", ".pdf", ".svg")
 LARGEST_TABLE = 30
 """Confusion tables of more classes are left to --json."""
 
-Precision = Annotated[
-    float | None,
-    o.option(
-        o.SHOW,
-        "Also count right and wrong calls at the threshold that finds most while this share of its calls is right.",
-        metavar="SHARE",
-        min=0.0,
-        max=1.0,
-    ),
-]
 
-
-def evaluate(
-    model: o.Model,
-    data: o.Rows,
-    precision: Precision = None,
-    plot: o.Plot = None,
-    resamples: o.Resamples = 1000,
-    label: o.Label = None,
-    labels: o.Labels = None,
-    negative: o.Negative = None,
-    id: o.Id = None,
-    text: o.Text = None,
-    format: o.Format = None,
-    alphabet: o.Alphabet = None,
-    unknown: o.Unknown = None,
-    duplicates: o.Duplicates = None,
-    symbols: o.Symbols = None,
-    scale: o.Scale = None,
-    raw_weights: o.RawWeights = False,
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    debug: o.Debug = False,
-) -> None:
+@o.grouped()
+def evaluate(model: o.Model, data: o.Rows, measuring: o.Measuring, reading: o.Reading, show: o.Show) -> None:
     """Measure a model on labelled rows that it was not trained on.
 
     Two classes: accuracy, areas under the ROC and precision-recall curves with 95 % bootstrap intervals, and the
@@ -59,27 +28,25 @@ def evaluate(
       kernelweave evaluate sites.kw true.fa --negative false.fa --precision 0.9
       kernelweave evaluate table.kw test.csv --label outcome --json
     """
-    check_readable(model, data, labels, negative, symbols)
+    check_readable(model, data, reading.labels, reading.negative, reading.symbols)
     from kernelweave.cli.predict import decisions
     from kernelweave.cli.rows import need_labels, read_new, strange
     from kernelweave.data.kinds import kind_of
     from kernelweave.estimators import load
     from kernelweave.io import check_writable
 
-    say = Output(json, quiet)
+    say, plot = Output(show.json, show.quiet), measuring.plot
     fitted = load(model)
     if plot is not None:
         _check_two(fitted, "--plot draws ROC and precision-recall curves, which need")
         check_picture(plot)
         check_writable(plot)
-    if precision is not None:
+    if measuring.precision is not None:
         _check_two(fitted, "--precision needs")
-    common = format, alphabet, unknown, duplicates, label, id, text, labels, negative
-    reading = o.Reading(*common, symbols, scale, raw_weights)
     rows = read_new(data, fitted, reading)
-    y = need_labels(rows, data, label)
+    y = need_labels(rows, data, reading.label)
     letters, masked = kind_of(rows.X).letters(rows.X)
-    note = strange(data, masked, letters, reading.given() | {"format": format})
+    note = strange(data, masked, letters, reading.given() | {"format": reading.format})
     if note is not None:
         say.note("note", note)
     scores = decisions(fitted, rows.X)
@@ -87,7 +54,7 @@ def evaluate(
     if not hasattr(fitted, "decision_function"):
         _regression(about, y, scores, data, say)
     elif len(getattr(fitted, "classes_", (-1, 1))) == 2:
-        _two_classes(about, fitted, y, scores, data, precision, plot, resamples, say)
+        _two_classes(about, fitted, y, scores, data, measuring, say)
     else:
         _many_classes(about, fitted, y, scores, data, say)
 
@@ -112,21 +79,14 @@ def save_picture(display: Any, plot: str) -> None:
 
 
 def _two_classes(
-    about: dict[str, Any],
-    model: Any,
-    y: Any,
-    scores: Any,
-    path: str,
-    precision: float | None,
-    plot: str | None,
-    resamples: int,
-    say: Output,
+    about: dict[str, Any], model: Any, y: Any, scores: Any, path: str, measuring: o.Measuring, say: Output
 ) -> None:
     import numpy as np
 
     from kernelweave.cli.rows import as_classes
     from kernelweave.interpret import bootstrap_scores
 
+    precision, plot, resamples = measuring.precision, measuring.plot, measuring.resamples
     classes = getattr(model, "classes_", np.array([-1, 1]))
     y = as_classes(y, classes, path)
     if len(np.unique(y)) < 2:

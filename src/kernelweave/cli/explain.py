@@ -7,6 +7,7 @@ import os
 from dataclasses import asdict
 from typing import Any
 
+from kernelweave.cli.options import Explaining
 from kernelweave.cli.show import Output
 
 LISTED = 8
@@ -120,7 +121,7 @@ def table(found: dict[str, Any], say: Output) -> None:
         say.table(["feature", "adds to the decision value, each", "kernel"], rows)
 
 
-def picture(core: Any, plot: str, draw: str | None, top: int | None, k: int | None, target: Any, origin: int) -> str:
+def picture(core: Any, plot: str, asked: Explaining) -> str:
     """Draw what was asked for, or what the model has learned; return its name."""
     from kernelweave.cli.evaluate import check_picture, save_picture
     from kernelweave.io import check_writable
@@ -131,11 +132,11 @@ def picture(core: Any, plot: str, draw: str | None, top: int | None, k: int | No
     from kernelweave import plots
     from kernelweave.interpret import readable
 
-    target = chosen_class(core, target)
+    target, top, k, origin = chosen_class(core, asked.target), asked.top, asked.length, asked.origin or 0
     if target is None and core.expansion_.outputs > 1:
         raise ValueError(_WHICH)
     shows = readable(core)
-    which = draw or (_fitting(core, target) if "positions" in shows else "ngrams")
+    which = asked.draw or (_fitting(core, target) if "positions" in shows else "ngrams")
     _check_drawing(which, shows, core)
     if which == "ngrams":
         display: Any = plots.NGramDisplay.from_estimator(core, top or 2 * SHOWN, k, target=target).plot()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Annotated, Any, Literal
+from typing import Any
 
 from kernelweave.cli import explain, mixture
 from kernelweave.cli import options as o
@@ -18,44 +18,8 @@ SHOWN = (
 """Parameters that tell a person what was asked for, beside those of the loss."""
 
 
-WHAT = "What was learned: n-grams, k-mers, rounds"
-Top = Annotated[int | None, o.option(WHAT, "How many of the best k-mers or n-grams to list (default 10).", min=1)]
-Length = Annotated[int | None, o.option(WHAT, "List those of this length only.", "--length", "-k", min=1)]
-Class = Annotated[
-    str | None, o.option(WHAT, "Speak of this class, for a model of several.", "--class", metavar="LABEL")
-]
-Plot = Annotated[
-    str | None,
-    o.option(
-        WHAT,
-        "Draw what the model has learned into a .png, .pdf or .svg; for cgboost, errors and columns by round.",
-        metavar="FILE",
-    ),
-]
-Draw = Annotated[
-    Literal["degrees", "positions", "kmers", "poim", "ngrams"] | None,
-    o.option(
-        WHAT,
-        "What to draw: the best ngrams; for k-mers at positions learned weight by degrees or positions, the best "
-        "kmers, or poim, the importance of all short k-mers at each position; chosen by the kernels if not given.",
-        metavar="NAME",
-    ),
-]
-Origin = Annotated[int | None, o.option(WHAT, "Position that pictures show as 0, the splice site for example.")]
-
-
-def inspect(
-    model: o.Model,
-    top: Top = None,
-    length: Length = None,
-    target: Class = None,
-    plot: Plot = None,
-    draw: Draw = None,
-    origin: Origin = None,
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    debug: o.Debug = False,
-) -> None:
+@o.grouped()
+def inspect(model: o.Model, explaining: o.Explaining, show: o.Show) -> None:
     """Show what a model is: estimator, kernel, support vectors, certificate, training sizes, file format.
 
     Where it compares k-mers at positions, also learned weights by degree and position and the best k-mers; where it
@@ -77,7 +41,7 @@ def inspect(
     from kernelweave.estimators import load
     from kernelweave.estimators.files.persistence import read_header
 
-    say = Output(json, quiet)
+    say = Output(show.json, show.quiet)
     header, size = read_header(model), os.path.getsize(model)
     fitted = load(model)
     found = facts(fitted)
@@ -92,48 +56,38 @@ def inspect(
     file = f"{model} ({size_of(size)}), model format {header['version']}, written by kernelweave {header['library']}"
     core = last_step(fitted)
     if mixture.is_mixture(core):
-        others = (top, length, draw, origin)
-        learned = mixture.rounds(core, model, plot, target, any(given is not None for given in others))
+        learned = mixture.rounds(core, model, explaining)
     else:
-        learned = _learned(core, model, top, length, target, plot, draw, origin)
+        learned = _learned(core, model, explaining)
     shown = [("file", file), *_lines(found, fitted), *explain.lines(learned)]
-    say.result({**values, **learned}, shown + ([("picture", plot)] if plot else []))
+    say.result({**values, **learned}, shown + ([("picture", learned["plot"])] if "plot" in learned else []))
     explain.table(learned, say)
 
 
-def _learned(
-    core: Any,
-    model: str,
-    top: int | None,
-    length: int | None,
-    target: str | None,
-    plot: str | None,
-    draw: str | None,
-    origin: int | None,
-) -> dict[str, Any]:
+def _learned(core: Any, model: str, e: o.Explaining) -> dict[str, Any]:
     """List, and draw if asked for, what a model with one weight for each kernel has learned."""
     from kernelweave.interpret import readable
 
     learned: dict[str, Any] = {}
-    if plot is None and (draw is not None or origin is not None):
+    if e.plot is None and (e.draw is not None or e.origin is not None):
         raise ValueError("--draw and --origin say how to draw a picture; name its file with --plot.")
     shows = readable(core)
     if "positions" in shows:
-        learned = explain.explained(core, top, length, target)
+        learned = explain.explained(core, e.top, e.length, e.target)
     elif "strings" in shows:
-        learned = explain.counted(core, top, length, target)
-    elif "features" in shows and plot is None and length is None:
-        learned = explain.weighted(core, top, target)
+        learned = explain.counted(core, e.top, e.length, e.target)
+    elif "features" in shows and e.plot is None and e.length is None:
+        learned = explain.weighted(core, e.top, e.target)
     elif "features" in shows:
         raise ValueError(f"{model} keeps weights of features, which are listed, not drawn; use --top.")
-    elif any(given is not None for given in (plot, top, length, target)):
+    elif any(given is not None for given in (e.plot, e.top, e.length, e.target)):
         raise ValueError(
             f"{model} compares no k-mers and no n-grams, so that there are none to list or draw; "
             "--top, --length, --class and --plot are for models with a kernel such as wd:20 or ngram:2."
         )
-    if plot is not None:
-        learned["drawn"] = explain.picture(core, plot, draw, top, length, target, origin or 0)
-        learned["plot"] = plot
+    if e.plot is not None:
+        learned["drawn"] = explain.picture(core, e.plot, e)
+        learned["plot"] = e.plot
     return learned
 
 

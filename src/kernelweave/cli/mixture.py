@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from kernelweave.cli.explain import chosen_class
+from kernelweave.cli.options import Explaining
 
 ENDS = {"interrupted": "an interruption", "memory": "the memory limit", "stalled": "rounding"}
 """What ends a fit where no rule does."""
@@ -48,9 +49,10 @@ def kernels(core: Any) -> list[dict[str, Any]]:
     return [{"name": name, "columns": columns} for name, columns in pairs]
 
 
-def rounds(core: Any, model: str, plot: str | None, target: str | None, others: bool) -> dict[str, Any]:
-    """Draw errors and columns by round, if asked for; `others` tells whether options of other models were given."""
-    if others:
+def rounds(core: Any, model: str, asked: Explaining) -> dict[str, Any]:
+    """Draw errors and columns by round, if asked for."""
+    plot, target = asked.plot, asked.target
+    if any(given is not None for given in (asked.top, asked.length, asked.draw, asked.origin)):
         raise ValueError(
             f"{model} has one coefficient for each kernel and row; --top, --length, --draw and --origin are for "
             "models with one weight for each kernel, and --plot alone draws its rounds."

@@ -11,31 +11,15 @@ from kernelweave.cli.paths import check_readable
 from kernelweave.cli.show import Output
 
 
+@o.grouped("labels", "negative")
 def predict(
     model: o.Model,
     data: o.Rows,
+    *,
     out: o.TableOut = None,
-    scan: o.Scan = False,
-    window: o.Window = None,
-    step: o.Step = None,
-    both_strands: o.BothStrands = False,
-    anchor: o.Anchor = None,
-    threshold: o.Threshold = None,
-    top: o.Top = None,
-    skip_masked: o.SkipMasked = False,
-    label: o.Label = None,
-    id: o.Id = None,
-    text: o.Text = None,
-    format: o.Format = None,
-    alphabet: o.Alphabet = None,
-    unknown: o.Unknown = None,
-    duplicates: o.Duplicates = None,
-    symbols: o.Symbols = None,
-    scale: o.Scale = None,
-    raw_weights: o.RawWeights = False,
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    debug: o.Debug = False,
+    scanning: o.Scanning,
+    reading: o.Reading,
+    show: o.Show,
 ) -> None:
     """Predict new rows: tab-separated id, decision value (one for each class if there are several), label.
 
@@ -49,26 +33,21 @@ def predict(
       kernelweave predict sites.kw genome.fa.gz --scan --both-strands --top 100
       kernelweave predict sites.kw genome.fa --scan --anchor AG@60 --threshold 1
     """
-    from kernelweave.cli.scan import Scanning
-    from kernelweave.cli.scan import scan as slide
-
-    say = Output(json, quiet)
+    say = Output(show.json, show.quiet)
     out = None if out == "-" else out
-    check_readable(model, data, symbols)
-    how = Scanning(window, step, both_strands, tuple(anchor or ()), skip_masked, threshold, top)
-    if not scan and how.given():
-        raise ValueError(f"{how.given()[0]} is about windows; add --scan to score them.")
+    check_readable(model, data, reading.symbols)
+    if not scanning.scan and scanning.given():
+        raise ValueError(f"{scanning.given()[0]} is about windows; add --scan to score them.")
+    from kernelweave.cli.scan import scan
     from kernelweave.estimators import load
     from kernelweave.io import check_writable
 
     if out is not None:
         check_writable(out)
     fitted = load(model)
-    common = format, alphabet, unknown, duplicates, label, id, text, None, None
-    reading = o.Reading(*common, symbols, scale, raw_weights)
     names = {"model": model, "data": data, "out": out}
-    if scan:
-        slide(fitted, names, how, reading, say)
+    if scanning.scan:
+        scan(fitted, names, scanning, reading, say)
     else:
         _predict_rows(fitted, names, reading, say)
 

@@ -12,6 +12,7 @@ from kernelweave.data import Alphabet
 from kernelweave.data.kinds import alphabet_of, kind_of, named
 from kernelweave.io import FORMATS, Dataset, read, sniff
 from kernelweave.io.dataset import label_text, parse_labels
+from kernelweave.io.registry import named as format_named
 from kernelweave.io.source import numbered_lines
 
 MOSTLY_NEW = 0.5
@@ -31,8 +32,8 @@ def read_new(path: str, model: Any, reading: Reading) -> Dataset:
     """Read rows as the model was trained on: its alphabet, its columns, and the options of `train` about the file."""
     core = last_step(model)
     name = reading.format or sniff(path)
+    known = format_named(name).options
     _check_kind(path, name, core)
-    known = FORMATS[name].options if name in FORMATS else []
     usual = {key: value for key, value in {**_posterior(name), **_usual(model, core)}.items() if key in known}
     given = _fitting(path, name, reading)
     try:
@@ -49,8 +50,6 @@ def read_new(path: str, model: Any, reading: Reading) -> Dataset:
 
 def _check_kind(path: str, name: str, core: Any) -> None:
     """Raise if a format holds rows of another kind than the model was trained on."""
-    if name not in FORMATS:
-        return
     trained, held = named(core._input.kind), [named(kind) for kind in FORMATS[name].holds]
     if trained.family not in [kind.family for kind in held]:
         raise ValueError(f"{path} holds {held[0].noun}, but the model was trained on {trained.noun}.")
@@ -58,17 +57,17 @@ def _check_kind(path: str, name: str, core: Any) -> None:
 
 def _posterior(name: str) -> dict[str, Any]:
     """Return what commands ask of readers of lattices: the posterior distribution of their strings."""
-    return {"normalize": True} if name in FORMATS and "normalize" in FORMATS[name].options else {}
+    return {"normalize": True} if "normalize" in format_named(name).options else {}
 
 
 def _fitting(path: str, name: str, reading: Reading) -> dict[str, Any]:
     """Return the options given for the reader; some are for files of lattices only."""
     given = reading.given()
-    if name in FORMATS:
-        for key, option in (("symbols", "--symbols"), ("scale", "--scale"), ("normalize", "--raw-weights")):
-            if key in given and key not in FORMATS[name].options:
-                able = ", ".join(other for other, known in FORMATS.items() if key in known.options)
-                raise ValueError(f"{option} is for files of lattices ({able}), but {path} is read as {name}.")
+    known = format_named(name).options
+    for key, option in (("symbols", "--symbols"), ("scale", "--scale"), ("normalize", "--raw-weights")):
+        if key in given and key not in known:
+            able = ", ".join(other.name for other in FORMATS.values() if key in other.options)
+            raise ValueError(f"{option} is for files of lattices ({able}), but {path} is read as {name}.")
     return given
 
 

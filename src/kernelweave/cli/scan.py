@@ -3,43 +3,23 @@
 from __future__ import annotations
 
 import heapq
-import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from kernelweave.cli.flow import Pace, stream_options, streamed, writing
-from kernelweave.cli.options import Reading
-from kernelweave.cli.show import Output
+from kernelweave.cli.options import Reading, Scanning
+from kernelweave.cli.show import INTERRUPTED, Output
 
 if TYPE_CHECKING:
     from kernelweave.estimators.scanning import Scanner, Windows
     from kernelweave.io.stream import Block
 
-INTERRUPTED = 130
 STRANGE = 0.1
 """Share of letters outside the alphabet that is worth a note."""
-
-
-@dataclass(frozen=True)
-class Scanning:
-    """Which windows to look at, as the command line says, and which to report."""
-
-    window: int | None = None
-    step: int | None = None
-    both_strands: bool = False
-    anchor: tuple[str, ...] = ()
-    skip_masked: bool = False
-    threshold: float | None = None
-    top: int | None = None
-
-    def given(self) -> list[str]:
-        """Return the options that were given."""
-        return [f"--{name.replace('_', '-')}" for name, value in vars(self).items() if value not in (None, False, ())]
 
 
 class Best:
@@ -103,10 +83,8 @@ def _scanner(model: Any, how: Scanning, n_values: int) -> Scanner:
 
     if n_values > 1 and (how.top is not None or how.threshold is not None):
         raise ValueError(f"--threshold and --top need one decision value a window, but the model has {n_values}.")
-    try:
-        return Scanner(model, how.window, how.step or 1, how.both_strands, how.anchor, how.skip_masked, how.threshold)
-    except ValueError as error:
-        raise ValueError(re.sub(r"\b(window|anchor)=", r"--\1 ", str(error))) from None
+    anchors, step = how.anchor or (), how.step or 1
+    return Scanner(model, how.window, step, how.both_strands, anchors, how.skip_masked, how.threshold)
 
 
 def _blocks(path: str, model: Any, reading: Reading, scanner: Scanner) -> Iterator[Block]:

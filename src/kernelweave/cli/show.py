@@ -19,6 +19,9 @@ EVERY = 10.0
 UNBOUNDED = 10_000
 """Columns of a file, which need not fit any screen."""
 
+INTERRUPTED = 130
+"""Exit code of a command that Ctrl-C has ended early."""
+
 WIDTH = 13
 """Columns that the name before a result takes."""
 

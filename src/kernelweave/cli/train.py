@@ -20,47 +20,8 @@ UNEVEN = 100.0
 """Columns whose spreads differ by more than this factor are worth a note."""
 
 
-def train(
-    data: o.Rows,
-    out: o.ModelOut,
-    kernel: o.Kernel = None,
-    method: o.Method = None,
-    norm: o.Norm = None,
-    task: o.Task = "classify",
-    C: o.Cost = None,
-    loss: o.Loss = None,
-    epsilon: o.Epsilon = None,
-    nu: o.Nu = None,
-    penalty: o.Penalty = None,
-    termination: o.Termination = None,
-    validation_fraction: o.ValidationFraction = None,
-    patience: o.Patience = None,
-    kernel_order: o.KernelOrder = None,
-    positive: o.Positive = False,
-    class_weight: o.ClassWeight = None,
-    solver: o.Solver = None,
-    normalize: o.Normalize = None,
-    standardize: o.Standardize = False,
-    tol: o.Tol = None,
-    max_iter: o.MaxIter = None,
-    memory_limit: o.MemoryLimit = None,
-    jobs: o.Jobs = None,
-    label: o.Label = None,
-    labels: o.Labels = None,
-    negative: o.Negative = None,
-    id: o.Id = None,
-    text: o.Text = None,
-    format: o.Format = None,
-    alphabet: o.Alphabet = None,
-    unknown: o.Unknown = None,
-    duplicates: o.Duplicates = None,
-    symbols: o.Symbols = None,
-    scale: o.Scale = None,
-    raw_weights: o.RawWeights = False,
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    debug: o.Debug = False,
-) -> None:
+@o.grouped()
+def train(data: o.Rows, out: o.ModelOut, learning: o.Learning, reading: o.Reading, show: o.Show) -> None:
     """Train a model on a file of rows and save it.
 
     \b
@@ -79,33 +40,22 @@ def train(
     Ctrl-C ends the training early and saves the best model so far.
     The certificate tells how far, at most, its objective is from the best one possible.
     """
-    check_readable(data, labels, negative, symbols)
+    check_readable(data, reading.labels, reading.negative, reading.symbols)
     from kernelweave.cli.rows import read_rows
     from kernelweave.data.kinds import kind_of
     from kernelweave.io import check_writable
     from kernelweave.kernels import parse
 
-    say = Output(json, quiet)
+    say, task = Output(show.json, show.quiet), learning.task
     check_writable(out)
-    asked = [parse(text) for text in kernel or ()]
-    learning = {"C": C, "loss": loss, "epsilon": epsilon, "nu": nu, "class_weight": class_weight}
-    learning["solver"] = solver
-    effort = {"tol": tol, "max_iter": max_iter, "memory_limit": memory_limit, "n_jobs": jobs}
-    rules = tuple(rule.strip() for rule in termination.split(",")) if termination else None
-    boosting: dict[str, Any] = {"penalty": penalty, "positive": positive or None, "kernel_order": kernel_order}
-    boosting |= {"termination": rules, "patience": patience, "validation_fraction": validation_fraction}
-    usual = "mkl" if norm is not None or len(kernel or ()) > 1 or for_many(solver) else "kernel"
-    model = _estimator(task, method or usual, {**learning, **effort, **boosting, "norm": norm})
-    if patience is not None and "TR3" not in (rules or ()):
-        raise ValueError("--patience counts the rounds of TR3; ask for it with --termination TR3.")
-    common = format, alphabet, unknown, duplicates, label, id, text, labels, negative
-    reading = o.Reading(*common, symbols, scale, raw_weights)
+    asked = [parse(text) for text in learning.kernel or ()]
+    model = _estimator(learning)
     rows = read_rows(data, reading)
-    _refuse_overwriting(out, [data, labels, negative])
-    y = _targets(rows, data, task, label)
+    _refuse_overwriting(out, [data, reading.labels, reading.negative])
+    y = _targets(rows, data, task, reading.label)
     say.note("data", kind_of(rows.X).summary(rows.X) + _counts_text(y, task))
-    _choose_kernel(model, rows.X, asked, normalize, say)
-    whole = _with_scaler(model, rows.X, standardize, say)
+    _choose_kernel(model, rows.X, asked, learning.normalize, say)
+    whole = _with_scaler(model, rows.X, learning.standardize, say)
     seconds, warned = _fit(whole, model, rows.X, y, say)
     _remember(model, rows, reading)
     _report(whole, model, out, y, task, seconds, warned, say)
@@ -119,19 +69,23 @@ def for_many(solver: str | None) -> bool:
     return solver in MKL_SOLVERS and solver not in SVM_SOLVERS
 
 
-def _estimator(task: str, method: str, given: dict[str, Any]) -> Any:
+def _estimator(learning: o.Learning) -> Any:
     """Return the estimator of a method and a task, with the parameters that were given."""
     import kernelweave.estimators as estimators
 
+    many = learning.norm is not None or len(learning.kernel or ()) > 1 or for_many(learning.solver)
+    task, method = learning.task, learning.method or ("mkl" if many else "kernel")
     model = getattr(estimators, METHODS[method] + ESTIMATORS[task])()
     known = model.get_params()
-    for name, value in given.items():
+    for name, value in learning.given().items():
         if value is None:
             continue
         if name not in known:
             with_model = "" if method == "kernel" else f" with --model {method}"
             raise ValueError(f"--{name.replace('_', '-')} has no meaning for --task {task}{with_model}.")
         model.set_params(**{name: value})
+    if learning.boosting.patience is not None and "TR3" not in learning.boosting.rules:
+        raise ValueError("--patience counts the rounds of TR3; ask for it with --termination TR3.")
     return model
 
 

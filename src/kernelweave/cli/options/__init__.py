@@ -1,0 +1,23 @@
+"""The options of the commands, in groups."""
+
+from kernelweave.cli.options.groups import as_option, grouped
+from kernelweave.cli.options.learning import Boosting, Effort, Learning
+from kernelweave.cli.options.output import Explaining, Measuring, ModelOut, Scanning, Show, TableOut
+from kernelweave.cli.options.reading import Model, Reading, Rows
+
+__all__ = [
+    "Boosting",
+    "Effort",
+    "Explaining",
+    "Learning",
+    "Measuring",
+    "Model",
+    "ModelOut",
+    "Reading",
+    "Rows",
+    "Scanning",
+    "Show",
+    "TableOut",
+    "as_option",
+    "grouped",
+]
