@@ -31,9 +31,9 @@ def run(*arguments, code=0):
     return result
 
 
-def answer(*arguments):
+def answer(*arguments, code=0):
     """Run with --json: standard output is one JSON object and nothing else."""
-    found = json.loads(run(*arguments, "--json").stdout)
+    found = json.loads(run(*arguments, "--json", code=code).stdout)
     assert isinstance(found, dict)
     return found
 
@@ -345,9 +345,9 @@ def interrupt(*arguments, **options):
 
 def test_an_interrupted_training_saves_the_best_model_so_far(sites, tmp_path, monkeypatch):
     monkeypatch.setattr(show.ProgressLine, "__call__", interrupt)
-    found = answer("train", sites / "train.tsv", "--out", tmp_path / "m.kw", "--tol", 1e-12)
+    found = answer("train", sites / "train.tsv", "--out", tmp_path / "m.kw", "--tol", 1e-12, code=130)
     assert (found["interrupted"], found["converged"]) == (True, False)
-    assert "the best model so far" in run("train", sites / "train.tsv", "--out", tmp_path / "m.kw").stdout
+    assert "the best model so far" in run("train", sites / "train.tsv", "--out", tmp_path / "m.kw", code=130).stdout
     assert kw.load(tmp_path / "m.kw").predict(SITES).shape == (160,)
 
 
@@ -380,7 +380,7 @@ def test_ctrl_c_in_a_real_process(tmp_path):
         finally:
             watchdog.cancel()
             process.kill()
-    assert process.returncode == 0
+    assert process.returncode == 130
     assert "Traceback" not in rest
     assert "warning: Stopped early at a duality gap of" in rest
     assert json.loads(out)["interrupted"] is True

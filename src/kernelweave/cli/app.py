@@ -1,6 +1,7 @@
 """The program `kernelweave`: its commands, and what becomes of an error.
 
-Exit codes: 0 done, 1 something given was wrong, 2 the command was not understood, 130 stopped with nothing saved.
+Exit codes: 0 done, 1 something given was wrong, 2 the command was not understood, 130 interrupted: an interrupted
+training has saved its best model so far, any other command nothing.
 """
 
 from __future__ import annotations

@@ -6,9 +6,11 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from kernelweave.cli import options as o
 from kernelweave.cli.paths import check_readable
-from kernelweave.cli.show import Output, ProgressLine, heard, size_of
+from kernelweave.cli.show import INTERRUPTED, Output, ProgressLine, heard, size_of
 
 if TYPE_CHECKING:
     from kernelweave.io import Dataset
@@ -37,7 +39,7 @@ def train(data: o.Rows, out: o.ModelOut, learning: o.Learning, reading: o.Readin
       kernelweave train calls.plf.tsv.gz --kernel ngram:2 --out calls.kw
       kernelweave train calls.fst.txt.gz --labels calls.tsv --out calls.kw
 
-    Ctrl-C ends the training early and saves the best model so far.
+    Ctrl-C ends the training early and saves the best model so far (exit code 130).
     The certificate tells how far, at most, its objective is from the best one possible.
     """
     check_readable(data, reading.labels, reading.negative, reading.symbols)
@@ -58,7 +60,8 @@ def train(data: o.Rows, out: o.ModelOut, learning: o.Learning, reading: o.Readin
     whole = _with_scaler(model, rows.X, learning.standardize, say)
     seconds, warned = _fit(whole, model, rows.X, y, say)
     _remember(model, rows, reading)
-    _report(whole, model, out, y, task, seconds, warned, say)
+    if _report(whole, model, out, y, task, seconds, warned, say):
+        raise typer.Exit(INTERRUPTED)
 
 
 def for_many(solver: str | None) -> bool:
@@ -197,7 +200,8 @@ def _remember(model: Any, rows: Dataset, reading: o.Reading) -> None:
 
 def _report(
     whole: Any, model: Any, out: str, y: Any, task: str, seconds: float, warned: list[str], say: Output
-) -> None:
+) -> bool:
+    """Save the model and say what became of it; return whether the fit was interrupted."""
     from kernelweave.cli.inspect import certificate_line, facts, held_line
     from kernelweave.estimators import save
 
@@ -217,3 +221,4 @@ def _report(
     ]  # fmt: skip
     if say.as_json or not say.quiet:
         say.result(values, lines)
+    return interrupted
