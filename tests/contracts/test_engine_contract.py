@@ -50,9 +50,10 @@ FEW_STEPS = Stop(tol=1e-9, max_iter=3)
 def _small_parts(monkeypatch):
     """Cut few rows into several parts, as thousands would be; only the caller cuts."""
     cuts = {
-        dense: ("TILE", "SHARD", "GATHER"), cached: ("SHARD", "TILE", "BATCH"), cross: ("NEW_ROWS", "KEPT_ROWS"),
-        positional: ("SHARD", "TILE"), features: ("SHARD", "BATCH"), family: ("TILE",), rank_one: ("BLOCK",),
-        rows: ("SHARD",), sources: ("SHARD", "DOTS", "NEW_ROWS", "KEPT_ROWS"), paths: ("PART",), kmer_set: ("SHARD",),
+        dense: ("TILE", "PART_ROWS", "LINES_TOGETHER"), cached: ("PART_ROWS", "COLUMN_ROWS", "COLUMNS_TOGETHER"),
+        cross: ("NEW_ROWS", "KEPT_ROWS"), sources: ("PART_ROWS", "COLUMNS_TOGETHER", "NEW_ROWS", "KEPT_ROWS"),
+        positional: ("LOOKUP_ROWS", "LINES_TOGETHER"), features: ("PART_ROWS", "GRAM_LINES"), family: ("TILE",),
+        rank_one: ("COLUMNS_TOGETHER",), rows: ("DESIGN_ROWS",), paths: ("PATH_ROWS",), kmer_set: ("PART_ROWS",),
     }  # fmt: skip
     for module, names in cuts.items():
         for name in names:

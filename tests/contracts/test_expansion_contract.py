@@ -114,7 +114,7 @@ def test_an_expansion_comes_back_from_plain_data_with_the_same_bits(case, monkey
 @pytest.mark.parametrize("case", CASES)
 def test_engines_give_the_same_bits_and_bytes_are_counted(case, monkeypatch):
     expansion, new = made(case, True), CASES[case][1][N:]
-    for module, name in ((values, "NEW_ROWS"), (weights, "ROWS_TOGETHER"), (positional, "SCORED_TOGETHER")):
+    for module, name in ((values, "NEW_ROWS"), (weights, "FEATURE_ROWS"), (positional, "FEATURE_ROWS")):
         monkeypatch.setattr(module, name, 7)
     one = expansion.scores(new, Serial())
     assert np.array_equal(one, expansion.scores(new, Threads(3)))

@@ -59,17 +59,17 @@ ENGINES = {"one thread": Serial(), "two": Threads(2), "three": Threads(3)}
 def small_tiles(monkeypatch):
     """Cut small data into many parts, so that every seam between tiles is crossed."""
     monkeypatch.setattr(dense, "TILE", 16)
-    monkeypatch.setattr(dense, "SHARD", 20)
-    monkeypatch.setattr(cached, "SHARD", 20)
-    monkeypatch.setattr(dense, "GATHER", 3)
-    monkeypatch.setattr(cached, "TILE", 16)
-    monkeypatch.setattr(cached, "BATCH", 4)
+    monkeypatch.setattr(dense, "PART_ROWS", 20)
+    monkeypatch.setattr(cached, "PART_ROWS", 20)
+    monkeypatch.setattr(dense, "LINES_TOGETHER", 3)
+    monkeypatch.setattr(cached, "COLUMN_ROWS", 16)
+    monkeypatch.setattr(cached, "COLUMNS_TOGETHER", 4)
     monkeypatch.setattr(cross, "NEW_ROWS", 6)
     monkeypatch.setattr(cross, "KEPT_ROWS", 5)
-    monkeypatch.setattr(positional, "SHARD", 20)
-    monkeypatch.setattr(positional, "TILE", 5)
-    monkeypatch.setattr(features, "SHARD", 20)
-    monkeypatch.setattr(features, "BATCH", 3)
+    monkeypatch.setattr(positional, "LOOKUP_ROWS", 20)
+    monkeypatch.setattr(positional, "LINES_TOGETHER", 5)
+    monkeypatch.setattr(features, "PART_ROWS", 20)
+    monkeypatch.setattr(features, "GRAM_LINES", 3)
 
 
 @pytest.fixture(params=CASES, ids=" of ".join)

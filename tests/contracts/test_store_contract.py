@@ -26,9 +26,9 @@ BYTES_FOR_A_KMER = 64  # key, weight and the emptiest table that growth may leav
 def small_tiles():
     """Cut the rows of a batch into many parts, so that every seam is crossed."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(map, "ROWS_AT_ONCE", 5)
+        patch.setattr(map, "LOOKUP_ROWS", 5)
         patch.setattr(sorted_arrays, "ROWS_IN_ORDER", 64)
-        patch.setattr(trie, "ROWS_AT_ONCE", 7)
+        patch.setattr(trie, "LOOKUP_ROWS", 7)
         yield
 
 

@@ -277,7 +277,8 @@ def test_verbose_logs_and_silence_is_silent(caplog, capfd):
 
 @pytest.mark.parametrize("memory_limit", ["auto", 4 * N * 64])
 def test_the_number_of_jobs_does_not_change_a_bit(model_and_y, memory_limit, monkeypatch):
-    for room, name in ((dense, "TILE"), (dense, "SHARD"), (cached, "TILE"), (cached, "SHARD"), (cross, "NEW_ROWS")):
+    tiles, parts = ((dense, "TILE"), (cached, "COLUMN_ROWS")), ((dense, "PART_ROWS"), (cached, "PART_ROWS"))
+    for room, name in (*tiles, *parts, (cross, "NEW_ROWS")):
         monkeypatch.setattr(room, name, 16)
     model, y = model_and_y
     one, two, own = (

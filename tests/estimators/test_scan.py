@@ -70,7 +70,7 @@ def test_a_file_is_scanned_as_by_hand(tmp_path_factory, records, size, window, s
     options = {"both_strands": both, "anchor": [f"{text}@{at}" for text, at in anchors], "skip_masked": skip}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(source, "READ_AT_ONCE", size)
-        patch.setattr(scanning, "BLOCK", block)
+        patch.setattr(scanning, "SCANNED_WINDOWS", block)
         found = listed(kw.scan(SPECTRUM, path, window, step, **options))
     named = [(f"r{i}", record) for i, record in enumerate(records)]
     same(found, by_hand(SPECTRUM, named, window, step, both, anchors, skip))
@@ -117,7 +117,7 @@ def test_long_windows_come_in_small_blocks(monkeypatch):
     sizes = []
     score = WD.decision_function
     monkeypatch.setattr(WD, "decision_function", lambda X: (sizes.append(len(X)), score(X))[1], raising=False)
-    monkeypatch.setattr(scanning, "BLOCK_LETTERS", 21 * 10)
+    monkeypatch.setattr(scanning, "SCANNED_LETTERS", 21 * 10)
     rows = ["ACGTAGCATTTTTCAGATGCATTTTACAG" * 2]
     same(
         listed(kw.scan(WD, rows)),
@@ -296,7 +296,7 @@ def test_long_work_shows_its_pace(genome, monkeypatch):
     folder, _ = genome
     monkeypatch.setattr(flow, "EVERY", 0.0)
     call = ["predict", folder / "wd.kw", folder / "g.fa"]
-    monkeypatch.setattr(scanning, "BLOCK", 100)
+    monkeypatch.setattr(scanning, "SCANNED_WINDOWS", 100)
     said = run(*call, "--scan", "--threshold", 1e9).stderr
     told = re.findall(r"scanning +(\d+) letters  (\d+) windows  \S+ s  \S+ letters/s", said)
     assert [int(windows) for _, windows in told] == [*range(100, 790, 100), 790]

@@ -171,7 +171,7 @@ def test_many_short_reads_take_little_more_than_their_letters_and_names(tmp_path
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(source, "READ_AT_ONCE", 1 << 14)
         patch.setattr(collect, "FIRST_BYTES", 1 << 14)
-        patch.setattr(collect, "LETTERS_AT_ONCE", 1 << 14)
+        patch.setattr(collect, "LETTERS_TOGETHER", 1 << 14)
         tracemalloc.start()
         X = kw.read_fasta(tmp_path / "x.fa")
         peak = tracemalloc.get_traced_memory()[1]

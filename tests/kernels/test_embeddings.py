@@ -52,7 +52,7 @@ def inner(kernel, X, dtype=np.float64):
 
 @pytest.fixture
 def few_rows(monkeypatch):
-    monkeypatch.setattr(parts, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(parts, "FEATURE_ROWS", 7)
 
 
 @pytest.mark.parametrize("kernel", EXACT, ids=repr)

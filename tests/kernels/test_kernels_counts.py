@@ -130,7 +130,7 @@ LONG = [
 
 @pytest.mark.parametrize(("kernel", "length", "letters"), LONG, ids=lambda value: repr(value))
 def test_long_rows_and_many_rows(kernel, length, letters, monkeypatch):
-    monkeypatch.setattr(counting, "BLOCK", 1000)
+    monkeypatch.setattr(counting, "COUNTED_ENTRIES", 1000)
     X = random_rows(40, length, letters)
     table = kernel.features(X)
     K = kernel.gram(X)

@@ -39,7 +39,7 @@ ROWS = np.array([46, 3, 3, 20, 0, 11])
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
     """Cut small data into many parts, so that every seam between tiles is crossed."""
-    for name, size in {"NEW_ROWS": 6, "KEPT_ROWS": 5, "DOTS": 7, "SHARD": 9}.items():
+    for name, size in {"NEW_ROWS": 6, "KEPT_ROWS": 5, "COLUMNS_TOGETHER": 7, "PART_ROWS": 9}.items():
         monkeypatch.setattr(column_sources, name, size)
     monkeypatch.setattr(columns_pool, "NEW_ROWS", 6)
 

@@ -138,8 +138,8 @@ def test_negative_and_dense_features():
 
 
 def test_the_same_bits_with_any_engine(monkeypatch):
-    monkeypatch.setattr(features, "SHARD", 16)
-    monkeypatch.setattr(features, "BATCH", 4)
+    monkeypatch.setattr(features, "PART_ROWS", 16)
+    monkeypatch.setattr(features, "GRAM_LINES", 4)
     X, rows, steps = sequences(90, 60), rng.choice(90, 40, replace=False), rng.normal(size=40)
 
     def everything(engine):

@@ -150,8 +150,8 @@ def test_every_depth_of_the_table_gives_the_same(alphabet, masked, monkeypatch):
 
 @pytest.mark.parametrize("shift", [0, 2])
 def test_the_same_bits_with_any_engine(shift, monkeypatch):
-    monkeypatch.setattr(positional, "SHARD", 40)
-    monkeypatch.setattr(positional, "TILE", 16)
+    monkeypatch.setattr(positional, "LOOKUP_ROWS", 40)
+    monkeypatch.setattr(positional, "LINES_TOGETHER", 16)
     X, kernel = sequences(150, 60, masked=0.01), WeightedDegree(20, shift=shift)
     rows = rng.choice(150, 90, replace=False)
     steps = rng.normal(size=90)

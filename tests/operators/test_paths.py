@@ -133,7 +133,7 @@ def test_a_part_of_the_rows_has_paths_of_its_own():
 
 
 def test_the_same_bits_with_any_engine(monkeypatch):
-    monkeypatch.setattr(paths, "PART", 16)
+    monkeypatch.setattr(paths, "PATH_ROWS", 16)
     X, alpha = sequences(100, 60), rng.normal(size=100)
 
     def everything(engine):

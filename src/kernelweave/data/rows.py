@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernelweave.data.blocks import LETTERS_TOGETHER
 from kernelweave.data.strings.letters import Row, lengths_of
 
 if TYPE_CHECKING:
     from kernelweave.data.strings.alphabet import Alphabet
 
 Array = np.ndarray
-LETTERS_AT_ONCE = 1 << 20
-"""Letters of a buffer that are searched together, to spare memory."""
 
 IDS = np.dtypes.StringDType()
 """Type of the ids: strings of any length, a few bytes each."""
@@ -28,8 +27,8 @@ def offsets_of(lengths: Array) -> Array:
 
 def first_masked(codes: Array, offsets: Array, mask: int) -> tuple[int, int] | None:
     """Return (row, position) of the first masked letter, or None."""
-    for start in range(0, codes.size, LETTERS_AT_ONCE):
-        hits = codes[start : start + LETTERS_AT_ONCE] == mask
+    for start in range(0, codes.size, LETTERS_TOGETHER):
+        hits = codes[start : start + LETTERS_TOGETHER] == mask
         if hits.any():
             at = start + int(np.argmax(hits))
             row = int(np.searchsorted(offsets, at, side="right")) - 1
@@ -39,8 +38,8 @@ def first_masked(codes: Array, offsets: Array, mask: int) -> tuple[int, int] | N
 
 def strange_code(codes: Array, size: int, mask: int) -> int | None:
     """Return the first code that is neither a letter nor the mask, or None."""
-    for start in range(0, codes.size, LETTERS_AT_ONCE):
-        piece = codes[start : start + LETTERS_AT_ONCE]
+    for start in range(0, codes.size, LETTERS_TOGETHER):
+        piece = codes[start : start + LETTERS_TOGETHER]
         odd = (piece >= size) & (piece != mask)
         if odd.any():
             return int(piece[np.argmax(odd)])

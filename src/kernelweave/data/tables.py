@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.data.blocks import PART_ROWS
 from kernelweave.data.kinds import RowKind, register
 
 Array = np.ndarray
 NUMBERS = "biufc"
 """Kinds of NumPy types whose arrays are tables at once; texts and objects may be something else."""
-
-ROWS_AT_ONCE = 4096
-"""Rows that are searched together for values that are not finite: a table may be larger than memory."""
 
 
 class TableKind(RowKind):
@@ -117,8 +115,8 @@ def first_not_finite(X: Any) -> tuple[int, int] | None:
         bad = ~np.isfinite(X.data)
         first = int(bad.argmax()) if bad.any() else -1
         return None if first < 0 else (int(np.searchsorted(X.indptr, first, side="right") - 1), int(X.indices[first]))
-    for start in range(0, len(X), ROWS_AT_ONCE):
-        bad = ~np.isfinite(X[start : start + ROWS_AT_ONCE])
+    for start in range(0, len(X), PART_ROWS):
+        bad = ~np.isfinite(X[start : start + PART_ROWS])
         if bad.any():
             row, column = np.argwhere(bad)[0]
             return start + int(row), int(column)

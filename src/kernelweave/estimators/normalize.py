@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.data.blocks import FEATURE_ROWS, spans
 from kernelweave.data.errors import ParameterError
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.centred import Centred
 from kernelweave.kernels.compose import Cosine, Scaled
-from kernelweave.operators.expansion.cross import CrossKernel, spans
+from kernelweave.operators.expansion.cross import CrossKernel
 
 NORMALIZATIONS = {
     "trace": "scaled to a mean training diagonal of 1",
@@ -20,8 +21,6 @@ NORMALIZATIONS = {
     "variance": "centred on the training rows, then scaled to a mean training diagonal of 1",
 }
 """Ways to scale a kernel, with what each of them does."""
-ROWS_AT_ONCE = 2048
-"""Rows that are prepared together where the diagonal is all that is needed."""
 CONSTANT = 1e-12
 """Share of the mean diagonal below which what centring leaves of a kernel is rounding: it is constant on the rows."""
 
@@ -66,7 +65,7 @@ def normalized(
 
 def _diagonal(kernel: Kernel, X: Any, engine: Engine) -> Array:
     """Return the diagonal of a kernel that knows each row by its features, a few rows at a time: X may be mapped."""
-    parts = engine.map(lambda cut: kernel.diagonal(kernel.prepare(X[cut])), spans(X.shape[0], ROWS_AT_ONCE))
+    parts = engine.map(lambda cut: kernel.diagonal(kernel.prepare(X[cut])), spans(X.shape[0], FEATURE_ROWS))
     return np.concatenate(parts)
 
 

@@ -12,10 +12,10 @@ from typing import Any, cast
 
 import numpy as np
 
+from kernelweave.data.blocks import spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels import Kernel
 from kernelweave.kernels.abilities import Features, Positional, has_codes
-from kernelweave.operators.expansion.cross import spans
 from kernelweave.operators.expansion.rows import RowExpansion
 from kernelweave.operators.features.vocabulary import Vocabulary
 

@@ -26,10 +26,10 @@ from kernelweave.data.kinds import alphabet_of, kind_of
 from kernelweave.io.stream import Block, stream
 
 Array = np.ndarray
-BLOCK = 1 << 16
+SCANNED_WINDOWS = 1 << 16
 """Windows that are scored at once."""
 
-BLOCK_LETTERS = 1 << 24
+SCANNED_LETTERS = 1 << 24
 """Letters of the windows that are scored at once: long windows come in smaller blocks."""
 
 SIDE, AT, SIZE, LETTERS = range(4)
@@ -143,7 +143,7 @@ class Scanner:
         self.n_masked += int(np.count_nonzero(X.codes[block.shared :] == self.alphabet.mask))
         before, state = self.n_letters - block.shared, np.array([0, -1], np.int64)
         while state[0] < len(X):
-            found = np.empty((3, max(2, min(BLOCK, BLOCK_LETTERS // self.window))), np.int64)
+            found = np.empty((3, max(2, min(SCANNED_WINDOWS, SCANNED_LETTERS // self.window))), np.int64)
             found = found[:, : find_windows(X.codes, X.offsets, block.places, self._rule, self._anchors, state, found)]
             at, rows, strands = found
             scores = self._scores(X, found) if at.size else np.zeros(0)

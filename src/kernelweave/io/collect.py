@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave.data.atomic import PathLike
+from kernelweave.data.blocks import LETTERS_TOGETHER
 from kernelweave.data.errors import ParameterError
 from kernelweave.data.rows import IDS, first_masked
 from kernelweave.data.strings.alphabet import Alphabet, infer_from_counts
@@ -27,9 +28,6 @@ GROWTH = 1.1
 
 FIRST_BYTES = 1 << 20
 """Bytes that a growing array reserves at first."""
-
-LETTERS_AT_ONCE = 1 << 20
-"""Letters that are translated or counted together, so that their codes stay in the cache of the processor."""
 
 
 class Growing:
@@ -141,15 +139,15 @@ def encoded(raw: Array, rows: Rows, alphabet: str | Alphabet, unknown: str) -> S
     table = alphabet.byte_codes
     plain = table.tobytes() if table.dtype == np.uint8 else None  # bytes translate faster than arrays
     codes = np.empty(raw.size, table.dtype) if plain is None else raw
-    for start in range(0, raw.size, LETTERS_AT_ONCE):
-        piece = raw[start : start + LETTERS_AT_ONCE]
+    for start in range(0, raw.size, LETTERS_TOGETHER):
+        piece = raw[start : start + LETTERS_TOGETHER]
         translated = table[piece] if plain is None else np.frombuffer(piece.tobytes().translate(plain), np.uint8)
         if unknown == "error" and translated.max() == alphabet.mask:
             at = int(np.argmax(translated == alphabet.mask))
             row = int(np.searchsorted(rows.offsets, start + at, side="right")) - 1
             letter = bytes([piece[at]]).decode("ascii", "backslashreplace")
             rows.refuse(row, start + at - int(rows.offsets[row]), letter, alphabet)
-        codes[start : start + LETTERS_AT_ONCE] = translated
+        codes[start : start + LETTERS_TOGETHER] = translated
     return Sequences._trusted(codes, rows.offsets, alphabet, rows.ids)
 
 
@@ -195,6 +193,6 @@ def check_unique_names(path: PathLike, ids: list[str], lines: Array) -> Array:
 
 def _byte_counts(raw: Array) -> Array:
     counts = np.zeros(256, np.int64)
-    for start in range(0, raw.size, LETTERS_AT_ONCE):
-        counts += np.bincount(raw[start : start + LETTERS_AT_ONCE], minlength=256)
+    for start in range(0, raw.size, LETTERS_TOGETHER):
+        counts += np.bincount(raw[start : start + LETTERS_TOGETHER], minlength=256)
     return counts

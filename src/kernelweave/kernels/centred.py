@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.data.blocks import TILE, spans
 from kernelweave.kernels.base import Array, Kernel, count, take
-
-TILE = 1024
-"""Rows compared with the reference at a time."""
 
 
 class Centred(Kernel):
@@ -36,11 +34,10 @@ class Centred(Kernel):
         """Return the inner kernel's rows and the mean kernel value of each with the reference."""
         rows, reference = self.kernel.prepare(X), self.kernel.prepare(self.reference)
         means = np.zeros(count(rows))
-        for start in range(0, count(rows), TILE):
-            some = take(rows, slice(start, start + TILE))
-            for first in range(0, len(self.share), TILE):
-                part = slice(first, first + TILE)
-                means[start : start + TILE] += self.kernel.block(some, take(reference, part)) @ self.share[part]
+        for cut in spans(count(rows), TILE):
+            some = take(rows, cut)
+            for part in spans(len(self.share), TILE):
+                means[cut] += self.kernel.block(some, take(reference, part)) @ self.share[part]
         return rows, means
 
     def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:

@@ -11,12 +11,10 @@ import numpy as np
 from scipy import sparse
 
 from kernelweave._numba.csr import CSR, coded, interleaved, stacked
+from kernelweave.data.blocks import FEATURE_ROWS, spans
 from kernelweave.data.kinds import convert, n_rows
 from kernelweave.kernels.abilities import MOST_COLUMNS
 from kernelweave.kernels.base import Array
-
-ROWS_AT_ONCE = 2048
-"""Rows whose features are made together: enough for matrix products, few enough to stay near the processor."""
 
 
 def sliced(X: Any) -> Any:
@@ -44,17 +42,16 @@ def by_rows(X: Any, make: Callable[[Any], Any], dtype: type) -> Any:
     """
     X = sliced(X)
     n = n_rows(X)
-    first = make(X[:ROWS_AT_ONCE])
+    first = make(X[:FEATURE_ROWS])
+    rest = spans(n, FEATURE_ROWS)[1:]
     if isinstance(first, CSR):
-        rest = (make(X[start : start + ROWS_AT_ONCE]) for start in range(ROWS_AT_ONCE, n, ROWS_AT_ONCE))
-        return stacked([first, *rest]).astype(dtype)
-    if n <= ROWS_AT_ONCE:
+        return stacked([first, *(make(X[part]) for part in rest)]).astype(dtype)
+    if not rest:
         return first.astype(dtype, copy=False)
-    spans = [slice(start, start + ROWS_AT_ONCE) for start in range(ROWS_AT_ONCE, n, ROWS_AT_ONCE)]
     out: Array = np.empty((n, first.shape[1]), dtype)
-    out[:ROWS_AT_ONCE] = first
-    for span in spans:
-        out[span] = make(X[span])
+    out[:FEATURE_ROWS] = first
+    for part in rest:
+        out[part] = make(X[part])
     return out
 
 

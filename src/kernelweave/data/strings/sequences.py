@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelweave.data.atomic import PathLike
+from kernelweave.data.blocks import PART_ROWS, spans
 from kernelweave.data.errors import ParameterError
 from kernelweave.data.rows import (
     as_ids,
@@ -30,8 +31,6 @@ from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.letters import Row, check_unknown, tokens_of
 
 Array = np.ndarray
-ROWS_AT_ONCE = 4096
-"""Rows that are spelled together when they are iterated over."""
 
 
 class Sequences:
@@ -206,8 +205,8 @@ ACGT (unknown='mask' keeps such letters, matching nothing).
         return self._trusted(codes, offsets, self.alphabet, ids)
 
     def __iter__(self) -> Iterator[str]:
-        for start in range(0, len(self), ROWS_AT_ONCE):
-            yield from self[start : start + ROWS_AT_ONCE].to_strings()
+        for part in spans(len(self), PART_ROWS):
+            yield from self[part].to_strings()
 
     def to_strings(self) -> list[str]:
         """Return the rows as text; masked letters print as the alphabet's `mask_letter`."""

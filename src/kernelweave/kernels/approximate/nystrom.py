@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.data.blocks import FEATURE_ROWS, spans
 from kernelweave.data.random import RandomState, generator
 from kernelweave.kernels.approximate.embedding import Approximation, counted_rows
 from kernelweave.kernels.approximate.landmarks import Landmarks, diagonal_and_shares, landmark_rows
 from kernelweave.kernels.base import Array, Kernel, take
 from kernelweave.kernels.checks import check_count
-from kernelweave.kernels.parts import ROWS_AT_ONCE
 
 
 class Nystrom(Approximation):
@@ -79,8 +79,7 @@ def inverse_root(matrix: Array) -> Array:
 def _missed(made: Landmarks, prepared: Any, diagonal: Array, share: Array) -> float:
     """Return the share of the trace that the features miss."""
     trace, missed = float(share @ diagonal), 0.0
-    for start in range(0, len(diagonal), ROWS_AT_ONCE):
-        part = slice(start, start + ROWS_AT_ONCE)
+    for part in spans(len(diagonal), FEATURE_ROWS):
         features = made.kernel.block(take(prepared, part), made.prepared_landmarks) @ made.factor
         missed += float(share[part] @ (diagonal[part] - np.einsum("ij,ij->i", features, features)))
     return max(0.0, missed / trace) if trace > 0 else 0.0

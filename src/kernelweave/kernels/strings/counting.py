@@ -18,7 +18,7 @@ from kernelweave._numba.sorting import sort_codes
 
 Array = np.ndarray
 
-BLOCK = 2**20
+COUNTED_ENTRIES = 2**20
 """Entries for which room is made at a time while rows are counted."""
 
 
@@ -39,7 +39,7 @@ def collect(rooms: Array, dtype: type, fill: Callable[..., int]) -> tuple[Array,
     first = filled = 0
     while first < len(rooms):
         before = int(ends[first - 1]) if first else 0
-        last = max(first + 1, int(np.searchsorted(ends, before + BLOCK, side="right")))
+        last = max(first + 1, int(np.searchsorted(ends, before + COUNTED_ENTRIES, side="right")))
         room = filled + int(ends[last - 1]) - before
         if room > codes.size:
             # The tail is remapped, not copied, so that memory stays near the size of the result.

@@ -15,7 +15,7 @@ from kernelweave._numba import jit
 from kernelweave.data.kinds import blocks_of, kind_of
 from kernelweave.kernels.base import Array, Kernel
 
-TILE = 512
+SUMS_TOGETHER = 512
 """Columns handled together by the Manhattan loop: their running sums stay in the first cache."""
 
 
@@ -205,7 +205,7 @@ class Manhattan(Kernel):
         """Return the sums of absolute differences between two tables."""
         _check_width(A, B)
         out: Array = np.empty((len(A), len(B)), dtype)
-        _absolute_differences(A, np.ascontiguousarray(B.T), TILE, out)
+        _absolute_differences(A, np.ascontiguousarray(B.T), SUMS_TOGETHER, out)
         return out
 
     def diagonal(self, A: Any) -> Array:

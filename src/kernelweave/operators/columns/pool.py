@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.data.blocks import spans
 from kernelweave.data.kinds import n_rows
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.abilities import Elementwise, Positional, has_codes
 from kernelweave.kernels.base import Array, Kernel, take
 from kernelweave.operators.columns.sources import ComputedColumns, Embedded, Source
-from kernelweave.operators.expansion.cross import NEW_ROWS, spans
+from kernelweave.operators.expansion.cross import NEW_ROWS
 from kernelweave.operators.gram.mixture import Family
 from kernelweave.operators.memory import memory_budget
 from kernelweave.operators.planner.choose import choose, weigh

@@ -19,16 +19,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave.data.blocks import COLUMNS_TOGETHER, PART_ROWS, spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, take
 from kernelweave.operators.base import Operator
-from kernelweave.operators.expansion.cross import KEPT_ROWS, NEW_ROWS, spans
+from kernelweave.operators.expansion.cross import KEPT_ROWS, NEW_ROWS
 from kernelweave.operators.gram.mixture import Family
 
-DOTS = 256
-"""Stored columns whose products are one part of the work."""
-SHARD = 4096
-"""Rows of features that are one part of the work."""
 MOSTLY = 4
 """Rows in use are copied out of a table where they are fewer than one in so many."""
 
@@ -115,7 +112,7 @@ class Stored:
         out = np.empty((len(kernels), len(rows)))
         for line, k in enumerate(kernels):
             dots = partial(_dots_of, self.kept[k], self.place[k][rows], u, active)
-            self.engine.map_into(out[line], dots, spans(len(rows), DOTS))
+            self.engine.map_into(out[line], dots, spans(len(rows), COLUMNS_TOGETHER))
         return out
 
     def columns(self, kernel: int, rows: Array) -> Array:
@@ -152,24 +149,24 @@ class Embedded:
     def scores(self, kernels: list[int], u: Array, active: Array, rows: Array) -> Array:
         """Return ``K[rows, :] u`` through the features, (1, rows)."""
         if len(active) * MOSTLY < self.n:
-            parts = [active[s] for s in spans(len(active), SHARD)]
+            parts = [active[s] for s in spans(len(active), PART_ROWS)]
         else:
-            parts = spans(self.n, SHARD)  # type: ignore[assignment]
+            parts = spans(self.n, PART_ROWS)  # type: ignore[assignment]
         table, w = self.table, np.zeros(self.table.shape[1])
         for some in self.engine.map(lambda s: table[s].T @ u[s], parts):
             w += some
         out = np.empty((1, len(rows)))
         if len(rows) * MOSTLY < self.n:
-            self.engine.map_into(out[0], lambda s, f: _put(table[rows[s]] @ w, f), spans(len(rows), SHARD))
+            self.engine.map_into(out[0], lambda s, f: _put(table[rows[s]] @ w, f), spans(len(rows), PART_ROWS))
         else:
             every = np.empty(self.n)
-            self.engine.map_into(every, lambda s, f: _put(table[s] @ w, f), spans(self.n, SHARD))
+            self.engine.map_into(every, lambda s, f: _put(table[s] @ w, f), spans(self.n, PART_ROWS))
             out[0] = every[rows]
         return out
 
     def columns(self, kernel: int, rows: Array) -> Array:
         """Return ``K[:, rows]``."""
-        out, table, some, shards = np.empty((len(rows), self.n)), self.table, self.table[rows], spans(self.n, SHARD)
+        out, table, some, shards = np.empty((len(rows), self.n)), self.table, self.table[rows], spans(self.n, PART_ROWS)
 
         def tile(s: slice, target: Array) -> None:
             values = some @ table[s].T

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.data.blocks import spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, Kernel, count, take
 
@@ -53,8 +54,3 @@ def double_product(kernel: Kernel, prepared: Any, engine: Engine, alpha: Array) 
     rows = np.flatnonzero(alpha)
     CrossKernel(kernel, prepared, prepared, engine).add_to(out, rows, alpha[rows])
     return out
-
-
-def spans(n: int, size: int) -> list[slice]:
-    """Cut ``range(n)`` into slices of at most `size`."""
-    return [slice(start, min(start + size, n)) for start in range(0, n, size)]

@@ -21,13 +21,13 @@ import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave.data import select
+from kernelweave.data.blocks import spans
 from kernelweave.data.kinds import alphabet_of, kind_of
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.kernels.abilities import Features, Positional, Windowed
 from kernelweave.kernels.base import Array
 from kernelweave.kernels.tree import Cosine, Leaf, On
 from kernelweave.operators.expansion.base import Part, Share
-from kernelweave.operators.expansion.cross import spans
 from kernelweave.operators.expansion.terms import Term
 from kernelweave.operators.expansion.weights import coded_weights
 from kernelweave.operators.features.vocabulary import Vocabulary

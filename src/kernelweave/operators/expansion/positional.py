@@ -18,15 +18,13 @@ from typing import Any, cast
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave.data.blocks import FEATURE_ROWS, spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.abilities import Positional
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.operators.expansion.base import Share, State
-from kernelweave.operators.expansion.cross import spans
 from kernelweave.operators.kmers.prefixes import PREFIX_BITS, Spelling, has_masked, pack, spread
 
-SCORED_TOGETHER = 2048
-"""New rows that are scored together: a table of a position stays in the cache for all of them."""
 BUCKET = 0.5
 """Kept rows of one prefix that are looked at one by one, on average, at most..."""
 TABLE_BYTES = 600e6
@@ -145,7 +143,7 @@ class Tables:
             )  # fmt: skip
             return out
 
-        return np.concatenate([np.zeros(0), *engine.map(score, spans(len(symbols), SCORED_TOGETHER))])
+        return np.concatenate([np.zeros(0), *engine.map(score, spans(len(symbols), FEATURE_ROWS))])
 
     @property
     def nbytes(self) -> int:

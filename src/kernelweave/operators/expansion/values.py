@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.data.blocks import spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, Kernel, take
 from kernelweave.operators.expansion.base import Share, State, held_bytes
-from kernelweave.operators.expansion.cross import KEPT_ROWS, NEW_ROWS, spans
+from kernelweave.operators.expansion.cross import KEPT_ROWS, NEW_ROWS
 from kernelweave.operators.gram.mixture import Family
 
 

@@ -13,18 +13,16 @@ from typing import Any, cast
 import numpy as np
 
 from kernelweave._numba.csr import CSR
+from kernelweave.data.blocks import FEATURE_ROWS, spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.tree import Leaf
 from kernelweave.operators.expansion.base import Share, State, held_bytes
-from kernelweave.operators.expansion.cross import spans
 from kernelweave.operators.expansion.values import SupportRows
 from kernelweave.operators.features.design.maps import CodedMap, ColumnMap, number_codes
 from kernelweave.operators.features.vocabulary import Vocabulary
 
-ROWS_TOGETHER = 2048
-"""Rows whose features are made together at most."""
 ENTRIES_TOGETHER = 1 << 22
 """Features of these rows at most: a gapped k-mer kernel has tens of thousands for each row."""
 DIRECT = 1 << 23
@@ -80,7 +78,7 @@ class FeatureWeights:
 def rows_together(some: CSR) -> int:
     """Return of how many rows the features are made together, by those of a few rows."""
     each = max(1, some.entries // max(1, len(some)))
-    return int(np.clip(ENTRIES_TOGETHER // each, 1, ROWS_TOGETHER))
+    return int(np.clip(ENTRIES_TOGETHER // each, 1, FEATURE_ROWS))
 
 
 def coded_weights(kernel: Kernel, share: Share, kept: Any) -> FeatureWeights:
@@ -180,7 +178,7 @@ class DenseWeights:
         some, coef = kept[share.places], share.coef * share.factor
         w = sum(
             np.asarray(cast(Features, kernel).features(some[part]).T @ coef[part])
-            for part in spans(len(coef), ROWS_TOGETHER)
+            for part in spans(len(coef), FEATURE_ROWS)
         )
         return cls(share.kernel, kernel, np.ascontiguousarray(w))
 
@@ -191,7 +189,7 @@ class DenseWeights:
 
     def scores(self, X: Any, engine: Engine) -> Array:
         """Return features times weights."""
-        cuts = spans(X.shape[0], ROWS_TOGETHER)
+        cuts = spans(X.shape[0], FEATURE_ROWS)
         made = engine.map(lambda cut: np.asarray(self.kernel.features(X[cut]) @ self.w), cuts)
         return np.concatenate([np.zeros((0, self.w.shape[1])), *made])
 
@@ -252,7 +250,7 @@ class QuadraticForm:
                 values[:, o] += np.einsum("ij,ij->i", x @ M, x)
             return values
 
-        return np.concatenate([np.zeros((0, len(self.s))), *engine.map(score, spans(X.shape[0], ROWS_TOGETHER))])
+        return np.concatenate([np.zeros((0, len(self.s))), *engine.map(score, spans(X.shape[0], FEATURE_ROWS))])
 
     def contributions(self, X: Any, engine: Engine) -> Array:
         """Return the form, as one kernel's."""

@@ -19,18 +19,16 @@ from kernelweave._numba.coordinate import box_step
 from kernelweave._numba.csr import CSR
 from kernelweave._numba.rows import row_add, row_dot
 from kernelweave._numba.symmetric import mirror
+from kernelweave.data.blocks import PART_ROWS, spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.operators.base import Descent, DescentState
-from kernelweave.operators.expansion.cross import spans
 from kernelweave.operators.features.vocabulary import Vocabulary, commonest_first
 
-SHARD = 4096
-"""Rows of one part of a product; cut by size, so that bits do not depend on threads."""
 LOOK = 1 << 16
 """Values looked at together."""
-BATCH = 64
+GRAM_LINES = 64
 """Lines of a Gram matrix that are one part of the work."""
 
 
@@ -89,7 +87,7 @@ class SharedColumns:
 
     def outputs(self, w: Array, engine: Engine, out: Array) -> None:
         """Add ``<phi(x_i), w>`` to every row's output."""
-        engine.map_into(out, partial(self.block.outputs, w), spans(self.n, SHARD))
+        engine.map_into(out, partial(self.block.outputs, w), spans(self.n, PART_ROWS))
 
     @property
     def nbytes(self) -> int:
@@ -134,7 +132,7 @@ class FeatureOperator:
         """Return ``K[rows][:, rows]``."""
         out, rows = np.empty((len(rows), len(rows))), np.asarray(rows, dtype=np.int64)
         arrays, own, width = self.shared.block.arrays(), self.shared.own, self.shared.width
-        lines = spans(len(rows), BATCH)
+        lines = spans(len(rows), GRAM_LINES)
         self.engine.map_into(out, lambda s, some: inside(*arrays, own, width, rows, s.start, some), lines)
         mirror(out)
         return out
@@ -192,7 +190,7 @@ class FeatureDescent:
         if rows is not None:
             named, out, block = self.rows[rows], np.zeros(len(rows)), self.shared.block
             self.engine.map_into(
-                out, lambda s, shard: block.some_outputs(w, named[s], shard), spans(len(rows), SHARD)
+                out, lambda s, shard: block.some_outputs(w, named[s], shard), spans(len(rows), PART_ROWS)
             )  # fmt: skip
             return out + self.shared.own[named] * alpha[rows]
         out = np.zeros(self.shared.n)

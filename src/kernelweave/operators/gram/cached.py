@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.data.blocks import COLUMNS_TOGETHER, PART_ROWS, spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, Kernel, count, take
-from kernelweave.operators.expansion.cross import CrossKernel, double_product, spans
-from kernelweave.operators.gram.dense import SHARD, add_rows, gather
+from kernelweave.operators.expansion.cross import CrossKernel, double_product
+from kernelweave.operators.gram.dense import add_rows, gather
 
-TILE = 2048
+COLUMN_ROWS = 2048
 """Training rows per tile while columns are computed."""
-BATCH = 256
-"""Columns that are worked through together where more are asked for than the cache holds."""
 
 
 class CachedColumns:
@@ -63,7 +62,7 @@ class CachedColumns:
         """Add ``K[:, rows] @ steps`` to `out`, accumulated in float64."""
         for batch in self._batches(rows):
             slots, part = self._fetch(rows[batch]), steps[batch]
-            self.engine.map_into(out, partial(_add_shard, self._buffer, slots, part), spans(self.n, SHARD))
+            self.engine.map_into(out, partial(_add_shard, self._buffer, slots, part), spans(self.n, PART_ROWS))
 
     def exact_product(self, alpha: Array) -> Array | None:
         """Return ``K @ alpha`` in double precision, or None where columns are stored so."""
@@ -76,7 +75,7 @@ class CachedColumns:
         return CrossKernel(self.kernel, self.kernel.prepare(X), self.prepared, self.engine)
 
     def _batches(self, rows: Array) -> list[slice]:
-        return spans(len(rows), self.capacity if len(rows) <= self.capacity else min(BATCH, self.capacity))
+        return spans(len(rows), self.capacity if len(rows) <= self.capacity else min(COLUMNS_TOGETHER, self.capacity))
 
     def _fetch(self, rows: Array) -> Array:
         """Return the slots of these columns (at most `capacity`), computing those that are missing."""
@@ -95,7 +94,7 @@ class CachedColumns:
     def _compute(self, rows: Array, slots: Array) -> None:
         self.computed += len(rows)
         kernel, prepared, dtype = self.kernel, self.prepared, self._buffer.dtype.type
-        wanted, tiles = take(prepared, rows), spans(self.n, TILE)
+        wanted, tiles = take(prepared, rows), spans(self.n, COLUMN_ROWS)
 
         def fill(tile: slice, target: Array) -> None:
             target[slots] = kernel.block(wanted, take(prepared, tile), dtype)

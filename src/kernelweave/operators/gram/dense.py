@@ -7,14 +7,10 @@ from typing import Any
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave.data.blocks import LINES_TOGETHER, PART_ROWS, TILE, spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, Kernel, count, take
-from kernelweave.operators.expansion.cross import CrossKernel, double_product, spans
-
-TILE = 1024
-SHARD = 4096
-GATHER = 256
-"""Rows of a tile while building, of a shard while adding columns, of a part while gathering: by data size only."""
+from kernelweave.operators.expansion.cross import CrossKernel, double_product
 
 SQUARE = 32
 """Side of the squares in which a tile is transposed: few enough rows for the cache to hold them all."""
@@ -39,13 +35,15 @@ class GramMatrix:
         """Return ``K[rows][:, rows]``."""
         out = np.empty((len(rows), len(rows)), self.gram.dtype)
         gram = self.gram
-        self.engine.map_into(out, lambda s, lines: gather(gram, rows[s], rows, lines), spans(len(rows), GATHER))
+        self.engine.map_into(out, lambda s, lines: gather(gram, rows[s], rows, lines), spans(len(rows), LINES_TOGETHER))
         return out
 
     def add_to(self, out: Array, rows: Array, steps: Array) -> None:
         """Add ``K[:, rows] @ steps`` to `out`, accumulated in float64."""
         gram = self.gram
-        self.engine.map_into(out, lambda s, shard: add_rows(gram, rows, steps, s.start, shard), spans(self.n, SHARD))
+        self.engine.map_into(
+            out, lambda s, shard: add_rows(gram, rows, steps, s.start, shard), spans(self.n, PART_ROWS)
+        )
 
 
 class DenseGram(GramMatrix):

@@ -12,17 +12,15 @@ from typing import Any
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave.data.blocks import TILE, spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, take
 from kernelweave.operators.base import Operator
-from kernelweave.operators.expansion.cross import spans
 from kernelweave.operators.gram.cached import CachedColumns
 from kernelweave.operators.gram.dense import GramMatrix, above_diagonal, add_rows, gather, mirror, mirrored
 from kernelweave.operators.gram.mixture import STRIP, Family, Mixture
 
-TILE = 1024
-"""Rows of a tile; tiles and kernels are what runs in parallel."""
-PART = 2_000_000
+PART_VALUES = 2_000_000
 """Kernel values that one part reads, in up to eight matrices."""
 
 
@@ -33,7 +31,7 @@ class StoredSet:
         self.family, self.engine, self.n, self.m = family, engine, n, len(family.kernels)
         self.grams: Array = np.empty((self.m, n, n), dtype)
         self.dtype = np.float64 if n * n * 8 <= DOUBLE_SUM else dtype
-        self.parts = spans(self.m, max(1, min(8, PART // (n * n))))
+        self.parts = spans(self.m, max(1, min(8, PART_VALUES // (n * n))))
         cuts = spans(n, TILE)
         jobs = _jobs(len(family.bases), len(cuts))
         targets = [

@@ -11,17 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.data.blocks import COLUMNS_TOGETHER, spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, take
 from kernelweave.operators.base import Operator
-from kernelweave.operators.expansion.cross import spans
 from kernelweave.operators.gram.dense import GramMatrix
 from kernelweave.operators.gram.mixture import Family
 
 LEFT_OVER = 1e-12
 """Share of the largest diagonal entry that rounding may leave after the one vector is taken out."""
-BLOCK = 256
-"""Columns of the weighted sum that are made together where the whole matrix does not fit."""
 
 
 def rank_one_vectors(family: Family, prepared: Any, n: int) -> Array | None:
@@ -84,7 +82,7 @@ class RankOneSet:
         def fill(part: slice, target: Array) -> None:
             target += vectors[part] * totals[part, None]
 
-        self.engine.map_into(out, fill, spans(self.m, BLOCK))
+        self.engine.map_into(out, fill, spans(self.m, COLUMNS_TOGETHER))
 
     def combined(self, weights: Array) -> Operator:
         """Return ``sum_k weights[k] K_k`` as an operator."""

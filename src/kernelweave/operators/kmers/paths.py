@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave.data.blocks import spans
 from kernelweave.engines.base import Engine
-from kernelweave.operators.expansion.cross import spans
 from kernelweave.operators.kmers.prefixes import WORD_BITS, Spelling, pack, sort_words
 
 Array = np.ndarray
@@ -33,7 +33,7 @@ MOST_DIRECT, ITEM = 1.2e9, 4
 """Bytes beyond which no further level is addressed directly, and bytes of an entry."""
 SHARED_BYTES = 9.0
 """Bytes that the shared nodes take for each row and position: half a node on splice sites and on random letters."""
-PART = 8192
+PATH_ROWS = 8192
 """Rows of one part of a look-up."""
 
 
@@ -131,7 +131,7 @@ class Paths:
         """Return what every row reads of a normal vector, (n,)."""
         out, arrays = np.empty(self.n), self.arrays()
         self.engine.map_into(
-            out, lambda part, some: read_rows(*arrays, *vector, part.start, some), spans(self.n, PART)
+            out, lambda part, some: read_rows(*arrays, *vector, part.start, some), spans(self.n, PATH_ROWS)
         )  # fmt: skip
         return out
 

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave.data.blocks import LINES_TOGETHER, LOOKUP_ROWS, spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.abilities import Positional
 from kernelweave.kernels.base import Array, Kernel, count, take
-from kernelweave.operators.expansion.cross import spans
 from kernelweave.operators.gram.dense import above_diagonal, mirrored
 from kernelweave.operators.kmers.descent import PathDescent
 from kernelweave.operators.kmers.neighbours import add_deep, own_sums, pair_sums
@@ -30,12 +30,8 @@ from kernelweave.operators.kmers.paths import Paths, SharedNodes, own_cells
 from kernelweave.operators.kmers.prefixes import PrefixIndex, Spelling, has_masked, read_only
 from kernelweave.operators.kmers.stores import STORES
 
-SHARD = 16384
-"""Training rows that one part of the work looks up: their prefixes and outputs stay in the second-level cache."""
 DEEP_PARTS = 4
 """Parts into which positions are cut for the long k-mers; fixed, so that sums have the same order on any machine."""
-TILE = 256
-"""Rows of a tile while a submatrix is computed."""
 TABLE_COST = {12: 0.8, 14: 1.7}
 """Nanoseconds of a look-up in a table of so many bits; larger tables leave the second-level cache."""
 LARGE_COST = 5.0
@@ -103,13 +99,15 @@ class PositionalOperator:
         """Return ``K[:, rows]``, (n, len(rows))."""
         out, rows = np.empty((self.n, len(rows))), np.asarray(rows, dtype=np.int64)
         every = np.arange(self.n)
-        self.engine.map_into(out, lambda cut, lines: self._fill(lines, every[cut], rows, False), spans(self.n, SHARD))
+        self.engine.map_into(
+            out, lambda cut, lines: self._fill(lines, every[cut], rows, False), spans(self.n, LOOKUP_ROWS)
+        )
         return out
 
     def submatrix(self, rows: Array) -> Array:
         """Return ``K[rows][:, rows]``."""
         out, rows = np.empty((len(rows), len(rows))), np.asarray(rows, dtype=np.int64)
-        cuts = spans(len(rows), TILE)
+        cuts = spans(len(rows), LINES_TOGETHER)
 
         def fill(pair: tuple[int, int], tile: Array, *lower: Array) -> None:
             i, j = (cuts[number] for number in pair)
@@ -141,7 +139,7 @@ class PositionalOperator:
         def fill(shard: slice, target: Array) -> None:
             look_up(prefix, drop, table, shard.start, target)
 
-        self.engine.map_into(out, fill, spans(self.n, SHARD))
+        self.engine.map_into(out, fill, spans(self.n, LOOKUP_ROWS))
         if index.degree > depth:
             self._add_deep(out, depth, rows, steps)
 
@@ -195,7 +193,9 @@ class StoredWeights:
         for turn in spans(len(rows), self.rows_at_once):
             store.clear()
             store.add(codes[rows[turn]], steps[turn])
-            self.operator.engine.map_into(out, lambda part, some: store.batch(codes[part], some), spans(self.n, SHARD))
+            self.operator.engine.map_into(
+                out, lambda part, some: store.batch(codes[part], some), spans(self.n, LOOKUP_ROWS)
+            )
 
     def narrowed(self, rows: Array) -> StoredWeights:
         """Return the kernel on some of the rows, through the same store: each product fills it afresh."""

@@ -18,10 +18,10 @@ from typing import Any, cast
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave.data.blocks import PART_ROWS, spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.abilities import Positional, Reweighted
 from kernelweave.kernels.base import Array, Kernel, take
-from kernelweave.operators.expansion.cross import spans
 from kernelweave.operators.kmers.neighbours import add_deep_owned
 from kernelweave.operators.kmers.positional import (
     LetterRows,
@@ -34,8 +34,6 @@ from kernelweave.operators.kmers.positional import (
 )
 from kernelweave.operators.kmers.prefixes import spread
 
-SHARD = 4096
-"""Rows of one part of a look-up: their outputs of all kernels stay in the second-level cache."""
 POSITIONS = 8
 """Positions whose tables are one part of the work."""
 SET_COST = 1.5
@@ -134,7 +132,7 @@ class PositionalSet:
         def read(shard: slice, target: Array) -> None:
             _read_runs(prefix, spelling.bits, spelling.depth, runs, tables, shard.start, target)
 
-        shards = spans(self.n, SHARD)
+        shards = spans(self.n, PART_ROWS)
         self.engine.map_into([out[:, shard] for shard in shards], read, shards)
         if index.degree > depth:
             add_deep_owned(

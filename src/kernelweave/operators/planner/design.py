@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kernelweave.data.blocks import spans
 from kernelweave.kernels.abilities import Features
-from kernelweave.operators.expansion.cross import spans
 from kernelweave.operators.features.design.make import Stream, Survey, form_after, joined
 from kernelweave.operators.features.design.maps import ColumnMap, DenseMap
 from kernelweave.operators.features.design.matrix import Design

@@ -25,6 +25,7 @@ FLATTEST = 1e-12
 FLATTEST_RANKED = 1e-6
 """The same for ranking, relative to the curvature of the first variable: single precision tells no less apart."""
 BLOCK = 512
+"""Rows whose gains are changed and ranked together: what is read and written of them stays in the first cache."""
 
 
 def solve_pairs(

@@ -14,10 +14,10 @@ import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave._numba.csr import CSR
+from kernelweave.data.blocks import spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import Array, Kernel
-from kernelweave.operators.expansion.cross import spans
 from kernelweave.operators.features.design.maps import CodedMap, ColumnMap, DenseMap, number_codes, rows_of
 from kernelweave.operators.features.design.rows import DenseRows, Rows
 from kernelweave.operators.features.design.size import MOST_COLUMNS, Form, is_single

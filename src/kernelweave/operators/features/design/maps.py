@@ -15,14 +15,11 @@ import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave._numba.csr import CSR
+from kernelweave.data.blocks import FEATURE_ROWS, spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import Array, Kernel
-from kernelweave.operators.expansion.cross import spans
 from kernelweave.operators.features.vocabulary import Vocabulary
-
-BLOCK = 2048
-"""New rows that are scored together."""
 
 
 def rows_of(kernel: Kernel, X: Any) -> Array | CSR:
@@ -125,7 +122,7 @@ def _scores(
         kernel = map_.kernel
         kernel.block(kernel.prepare(X[:1]), kernel.prepare(map_.sample))  # says what is wrong with rows of another kind
     number_codes([map_])
-    cuts = spans(X.shape[0], BLOCK)
+    cuts = spans(X.shape[0], FEATURE_ROWS)
     made = [score(X[cut]) for cut in cuts] if engine is None else engine.map(lambda cut: score(X[cut]), cuts)
     return np.concatenate(made) if made else np.zeros((0, len(w)))
 

@@ -13,12 +13,12 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from kernelweave.data.blocks import spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array
-from kernelweave.operators.expansion.cross import spans
 from kernelweave.operators.features.design.make import Stream, offsets_of
 from kernelweave.operators.features.design.maps import ColumnMap
-from kernelweave.operators.features.design.rows import SHARD, Rows, correlated
+from kernelweave.operators.features.design.rows import DESIGN_ROWS, Rows, correlated
 
 
 class Design:
@@ -81,7 +81,7 @@ class Design:
         total, largest = np.zeros(self.m), np.zeros(self.m)
         for i, some in enumerate(self.parts):
             part, out = self.part(i), np.empty((self.m, some.stop - some.start))
-            cuts = spans(part.n, SHARD)
+            cuts = spans(part.n, DESIGN_ROWS)
             self.engine.map_into([out[:, cut] for cut in cuts], partial(part.squares, self.offsets), cuts)
             total, largest = total + out.sum(axis=1), np.maximum(largest, out.max(axis=1))
         return np.stack([total / max(1, self.n), largest], axis=1)
@@ -95,5 +95,5 @@ class Design:
         """Call work(part, some rows in it, their outputs) for every part, on all workers; `out` is (n,) or (m, n)."""
         for i, some in enumerate(self.parts):
             part = self.part(i)
-            cuts, mine = spans(part.n, SHARD), out[..., some]
+            cuts, mine = spans(part.n, DESIGN_ROWS), out[..., some]
             self.engine.map_into([mine[..., cut] for cut in cuts], partial(work, part), cuts)

@@ -17,12 +17,12 @@ import numpy as np
 from kernelweave._numba import jit
 from kernelweave._numba.csr import CSR
 from kernelweave._numba.rows import dense_add, dense_dot
+from kernelweave.data.blocks import spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.abilities import sparse_table
 from kernelweave.kernels.base import Array
-from kernelweave.operators.expansion.cross import spans
 
-SHARD = 1024
+DESIGN_ROWS = 1024
 """Rows of one part of a product; cut by size, so that bits do not depend on threads."""
 FEWEST_SUMS, MOST_SUMS = 4, 16
 """Vectors over all columns that rows are added up in, before these are added..."""
@@ -103,7 +103,7 @@ def sum_shards(rows: Rows, width: int) -> list[slice]:
     """Cut rows into shards: few where a vector over all columns costs as much as the entries of a shard."""
     worth = rows.entries // (ENTRIES_PER_SUM * max(1, width))
     size = -(-rows.n // min(max(worth, FEWEST_SUMS), MOST_SUMS))
-    return spans(rows.n, max(SHARD, size))
+    return spans(rows.n, max(DESIGN_ROWS, size))
 
 
 @jit

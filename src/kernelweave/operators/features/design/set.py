@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.data.blocks import spans
 from kernelweave.kernels.base import Array
-from kernelweave.operators.expansion.cross import spans
 from kernelweave.operators.features.design.matrix import Design
-from kernelweave.operators.features.design.rows import SHARD, Rows, table
+from kernelweave.operators.features.design.rows import DESIGN_ROWS, Rows, table
 
 CURVATURE_ROWS = 500
 """Kernel values of explicit rows cost as much as the rows are long."""
@@ -88,7 +88,7 @@ class DesignOperator:
 
         for i, place in enumerate(self.design.parts):
             part = self.design.part(i)
-            self.design.engine.map_into(out[place], partial(fill, part), spans(part.n, SHARD))
+            self.design.engine.map_into(out[place], partial(fill, part), spans(part.n, DESIGN_ROWS))
         return out
 
     def submatrix(self, rows: Array) -> Array:

@@ -28,9 +28,6 @@ Array = np.ndarray
 CODE_BITS = 63
 """Codes of k-mers are signed 64-bit integers, none of them negative."""
 
-ROWS_AT_ONCE = 16384
-"""Rows that visit one position before the next: the more, the longer its weights stay in the fast caches."""
-
 _GROWTH = 1.5  # a full array grows to at least this many times its size
 WHILE_GROWING = 1.0 + _GROWTH
 """Bytes while an array grows, for each that it must hold: the old one and the new one."""

@@ -16,7 +16,8 @@ import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave._numba.hashing import GOLDEN
-from kernelweave.operators.kmers.stores.base import ROWS_AT_ONCE, Array, PositionalStore, most_kmers
+from kernelweave.data.blocks import LOOKUP_ROWS
+from kernelweave.operators.kmers.stores.base import Array, PositionalStore, most_kmers
 
 DIRECT_CELLS = 2**22
 """Up to this many cells in all, 32 MB, every k-mer has its own."""
@@ -113,7 +114,7 @@ class MapStore(PositionalStore):
     def _batch(self, codes: Array, out: Array) -> None:
         _collect(
             codes, self._reach, self.size, self.mask, self._direct, self._tables, self._keys, self._weights,
-            ROWS_AT_ONCE, out,
+            LOOKUP_ROWS, out,
         )  # fmt: skip
 
 

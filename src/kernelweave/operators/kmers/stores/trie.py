@@ -18,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave.data.blocks import LOOKUP_ROWS
 from kernelweave.operators.kmers.stores.base import (
-    ROWS_AT_ONCE,
     WHILE_GROWING,
     Array,
     PositionalStore,
@@ -112,7 +112,7 @@ class Trie(PositionalStore):
     def _batch(self, codes: Array, out: Array) -> None:
         _walk(
             codes, self._reach, self.mask, self._digits,
-            self._weights, self._links, self._letters, self._children, ROWS_AT_ONCE, out,
+            self._weights, self._links, self._letters, self._children, LOOKUP_ROWS, out,
         )  # fmt: skip
 
 
