@@ -187,7 +187,7 @@ def test_a_solver_of_one_kernel(name):
 @pytest.mark.parametrize("name", MKL_SOLVERS)
 def test_a_solver_of_many_kernels(name):
     entry = MKL_SOLVERS[name]
-    sets = ["dense design", "sparse design"] if entry.explicit else ["recomputed", "k-mers by degree"]
+    sets = ["dense design", "sparse design"] if entry.primal else ["recomputed", "k-mers by degree"]
     loss = make_loss("logistic" if name in ("svrg", "proximal_gradient") else "hinge")
 
     def solved(make, engine):

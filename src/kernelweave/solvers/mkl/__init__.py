@@ -48,7 +48,7 @@ class Entry:
 
     suits : tells from the properties of a loss whether the solver is for it
     certifies : "mkl" for the common objective, else the problem that it solves instead
-    explicit : whether it walks in the space of explicit features
+    primal : whether it walks in the space of explicit features
     """
 
     make: type
