@@ -178,7 +178,7 @@ def test_many_short_reads_take_little_more_than_their_letters_and_names(tmp_path
         tracemalloc.stop()
     kept_beside_letters = 16 + 8 + 8 + 4
     assert X.shape == (n, width)
-    assert peak < collect.GROWTH * (width + kept_beside_letters) * n + (1 << 18)
+    assert peak < collect.ARRAY_GROWTH * (width + kept_beside_letters) * n + (1 << 18)
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ from kernelweave.automata.graph import strong_components
 
 DENSE = 200
 """Components up to this many states are solved as dense systems."""
-LONGEST = 1e12
+LARGEST_SUM = 1e12
 """A component whose sum of path weights is larger than this is taken to diverge: rounding has eaten the difference."""
 
 
@@ -92,7 +92,7 @@ def _component(row: Array, column: Array, weights: Array, given: Array, state: i
     """Return the solution of (I - A) x = given for one component, checked to be the sum over its paths."""
     ones = np.ones(len(given))
     size = _linear(row, column, np.abs(weights), ones)
-    if size is None or not (size > 0).all() or size.max() > LONGEST:
+    if size is None or not (size > 0).all() or size.max() > LARGEST_SUM:
         raise ValueError(
             f"The total weight diverges: the cycles around state {state} weigh one or more; scale their arcs down."
         )

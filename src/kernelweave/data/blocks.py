@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from math import isqrt
 
+import numpy as np
+
 L1, L2, L3 = 1 << 15, 1 << 18, 1 << 23
 """Bytes of the first and second cache of a core and of what it can have of the third, as the smaller processors in use
 have them."""
@@ -34,6 +36,17 @@ def spans(n: int, size: int) -> list[slice]:
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def sample_rows(n: int, most: int) -> np.ndarray:
+    """Return the numbers of at most so many of n rows, evenly spread: a sample without chance.
+
+    Examples
+    --------
+    >>> sample_rows(9, 3)
+    array([0, 4, 8])
+    """
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
 
 
 PART_ROWS = rows_in(L1, 8)

@@ -12,14 +12,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from kernelweave.data.blocks import spans
+from kernelweave.data.blocks import sample_rows, spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels import Kernel
 from kernelweave.kernels.abilities import Features, Positional, has_codes
 from kernelweave.operators.expansion.rows import RowExpansion
 from kernelweave.operators.features.vocabulary import Vocabulary
 
-SAMPLE = 24
+FIRST_ROWS = 24
 """Rows that are compared first: of usual data some pair among them shares a feature."""
 TOGETHER = 256
 """Rows whose features are made together where the sample shares nothing."""
@@ -49,7 +49,7 @@ def warn_if_nothing_shared(kernels: Sequence[Kernel], X: Any, engine: Engine) ->
 
 
 def _shares_nothing(kernel: Kernel, X: Any, engine: Engine) -> bool:
-    sample = X[np.unique(np.linspace(0, X.shape[0] - 1, min(X.shape[0], SAMPLE)).astype(int))]
+    sample = X[sample_rows(X.shape[0], FIRST_ROWS)]
     if isinstance(kernel, Positional):
         return not _same_letters(kernel, sample) and _diagonal_alone(kernel, X, engine)
     if not has_codes(kernel):

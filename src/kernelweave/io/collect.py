@@ -23,7 +23,7 @@ from kernelweave.io.dataset import check_options
 Array = np.ndarray
 Part = tuple[Array, Array, Array, list[str] | None]
 """Letters as bytes, and the start among them, line and id of each row that begins there."""
-GROWTH = 1.1
+ARRAY_GROWTH = 1.1
 """Factor by which a full array grows: growing in place costs little time, and what is reserved counts as used."""
 
 FIRST_BYTES = 1 << 20
@@ -41,7 +41,7 @@ class Growing:
         """Add items at the end."""
         size = self.size + piece.size
         if size > self._store.size:
-            self._store.resize(max(size, int(self._store.size * GROWTH)), refcheck=False)
+            self._store.resize(max(size, int(self._store.size * ARRAY_GROWTH)), refcheck=False)
         self._store[self.size : size] = piece
         self.size = size
 

@@ -14,7 +14,7 @@ from kernelweave.plots.weight_path import kernel_names
 
 ORANGE = HUES[4]
 """Held-out rows: far from the blue of the training rows, also for colour-blind eyes."""
-TOP = len(HUES) - 1
+COLOURED = len(HUES) - 1
 """Kernels with a colour of their own; the others share the last one."""
 MARKED = 40
 """Rounds up to which each one gets a marker."""
@@ -117,8 +117,8 @@ class RoundsDisplay:
 
     def _draw_columns(self, ax: Any, rounds: np.ndarray) -> None:
         counts, names = self.columns, self.names
-        if len(names) > TOP + 1:
-            busy = np.sort(np.argsort(-counts[-1], kind="stable")[:TOP])
+        if len(names) > COLOURED + 1:
+            busy = np.sort(np.argsort(-counts[-1], kind="stable")[:COLOURED])
             rest = np.setdiff1d(np.arange(len(names)), busy)
             counts = np.column_stack([counts[:, busy], counts[:, rest].sum(axis=1)])
             names = [*(names[k] for k in busy), f"{len(rest)} others"]

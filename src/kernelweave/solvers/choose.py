@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SVM_NEEDS = {"smo": "values", "chunking": "products", "dual_coordinate": "features", "newton": "values", "auto": "any"}
 """What each solver needs of one kernel."""
-SAMPLE = 256
+TRIED_ROWS = 256
 """Rows on which a kernel is looked at."""
 DIRECTIONS, FEW = 0.65, 0.03
 """Directions for each row of the sample from which on coordinate descent is the faster: where working sets go through
@@ -82,7 +82,7 @@ def spread_out(operator: Operator) -> bool:
     The number of directions of a sample is ``tr(K)^2 / |K|^2`` of its centred Gram matrix.  Where it is low (short
     k-mers), coordinate descent needs hundreds of passes and greedy working sets do better.
     """
-    rows = np.unique(np.linspace(0, operator.n - 1, min(operator.n, SAMPLE)).astype(np.int64))
+    rows = np.unique(np.linspace(0, operator.n - 1, min(operator.n, TRIED_ROWS)).astype(np.int64))
     K = np.asarray(operator.submatrix(rows), dtype=np.float64)
     K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     size = float(np.square(K).sum())

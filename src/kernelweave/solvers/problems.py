@@ -20,6 +20,8 @@ from kernelweave.operators.base import Operator
 Array = np.ndarray
 SMALLEST_SCALE = 1e-12
 """Floor of the denominator of a relative gap."""
+TINY = 1e-300
+"""Floor of what divides and may vanish; its inverse is still finite."""
 
 
 def dot(a: Array, b: Array) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.data.blocks import sample_rows
 from kernelweave.engines import one_blas_thread
 from kernelweave.estimators.base import Array, Estimator
 from kernelweave.estimators.feature_models import (
@@ -41,16 +42,15 @@ from kernelweave.solvers.choose import choose_mkl_solver, mkl_need
 from kernelweave.solvers.loop import Stop, run
 from kernelweave.solvers.mkl import MKL_SOLVERS, check_mkl_solver
 from kernelweave.solvers.mkl.problem import MKLProblem
+from kernelweave.solvers.problems import TINY
 from kernelweave.solvers.result import Result
 
 DEFINITE = "multiple kernel learning needs kernels that are"
-SAMPLE = 64
+COMPARED_ROWS = 64
 """Rows on which kernels are compared with each other."""
 ONE_THREAD_UP_TO = 1000
 """Rows up to which the small matrices of a solver take longer to divide among BLAS threads than to compute.  So they do
 for kernels that are held without a matrix, whatever the number of rows, and their bits would depend on the threads."""
-TINY = 1e-300
-"""Floor of the norm of a centred matrix: a constant kernel resembles none."""
 ALIKE = 0.9999
 """Correlation of two centred kernel matrices from which on their weights are arbitrary."""
 
@@ -179,15 +179,14 @@ class MKLEstimator(Estimator):
 
 
 def kernel_correlations(
-    kernels: Sequence[Kernel], X: Any, rows: int = SAMPLE, chosen: Array | slice = slice(None)
+    kernels: Sequence[Kernel], X: Any, rows: int = COMPARED_ROWS, chosen: Array | slice = slice(None)
 ) -> Array:
     """Return the correlation of the chosen kernels' centred matrices on a sample of rows with everyone's, (chosen, m).
 
     All are chosen by default.
     """
-    n = X.shape[0]
     family = Family(kernels)
-    prepared = family.prepare(X[np.unique(np.linspace(0, n - 1, min(n, rows)).astype(int))])
+    prepared = family.prepare(X[sample_rows(X.shape[0], rows)])
     made = np.empty((len(family.kernels), count(prepared), count(prepared)))
     for group in range(len(family.bases)):
         for k, values in family.finished(group, family.base_block(group, prepared, prepared, np.float64)):
@@ -195,7 +194,7 @@ def kernel_correlations(
     made -= made.mean(axis=1, keepdims=True)
     made -= made.mean(axis=2, keepdims=True)
     flat = made.reshape(len(made), -1)
-    flat /= np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), TINY)
+    flat /= np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), TINY)  # a constant kernel resembles none
     with one_blas_thread():
         return flat[chosen] @ flat.T
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave.data.blocks import sample_rows
 from kernelweave.data.kinds import n_rows, take
 from kernelweave.data.random import RandomState, generator
 from kernelweave.kernels.abilities import Stationary
@@ -26,7 +27,7 @@ from kernelweave.kernels.checks import check_count
 from kernelweave.kernels.parts import by_rows, sliced
 from kernelweave.kernels.vector.table import as_table
 
-SAMPLE = 512
+ERROR_ROWS = 512
 """Training rows, evenly spread, whose pairs show the error."""
 TERMS = 11
 """Powers of half a turn in each of the sums for sine and cosine: the first one left out is below 1e-16."""
@@ -74,7 +75,7 @@ class Fourier(Approximation):
             )
         X = sliced(X)
         rows = counted_rows(n_rows(X), weight)
-        rows = rows[np.unique(np.linspace(0, len(rows) - 1, SAMPLE).astype(np.int64))]
+        rows = rows[sample_rows(len(rows), ERROR_ROWS)]
         sample = as_table(take(X, rows))
         drawn = kernel.frequencies(sample.shape[1], self.n_components // 2, generator(self.random_state))
         turns = drawn / (2.0 * math.pi)

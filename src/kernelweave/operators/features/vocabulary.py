@@ -15,7 +15,7 @@ from kernelweave._numba.hashing import home_of_words, line_of_words, move_lines
 from kernelweave.kernels.base import Array
 
 FIRST_LINES = 1 << 12
-GROWTH = 4
+LINES_PER_CODE = 4
 """Lines for each code right after the table has grown; it grows again at two."""
 AHEAD = 16
 """Codes whose lines are fetched together."""
@@ -49,7 +49,7 @@ class Vocabulary:
             done, self.size, _ = _number(codes, done, self.lines, self.size, out)
             if done == len(codes):
                 return out
-            larger = _empty(GROWTH * max(self.size, FIRST_LINES), self.words)
+            larger = _empty(LINES_PER_CODE * max(self.size, FIRST_LINES), self.words)
             move_lines(self.lines, larger)
             self.lines = larger
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import numpy as np
 
 Array = np.ndarray
-TINY = np.finfo(float).tiny
 
 
 def spread(columns: Array, scores: Array, threshold: float, most: int, balanced: bool, positive: bool) -> Array:
@@ -43,5 +42,5 @@ def spread(columns: Array, scores: Array, threshold: float, most: int, balanced:
         out[turn], left[best] = best, False
         limit = threshold if positive or scores[best] > 0 else -threshold
         excess = max(0.0, (scores[best] - limit) * np.sign(limit or scores[best]))
-        scores -= np.sign(limit or scores[best]) * excess / max(gram[best, best], TINY) * gram[:, best]
+        scores -= np.sign(limit or scores[best]) * excess / max(gram[best, best], np.finfo(float).tiny) * gram[:, best]
     return out

@@ -19,7 +19,7 @@ TERMINATIONS = {
     "TR4": "`max_iter` rounds are done",
 }
 """The rules that end a fit."""
-GROWTH, FIRST = {"l1": 0.2, "l2": 30.0}, {"l1": 10, "l2": 100}
+COARSE_GROWTH, COARSE_FIRST = {"l1": 0.2, "l2": 30.0}, {"l1": 10, "l2": 100}
 """Columns that enter in a round on the way to the optimum (TR2 alone): this share of those in use, at least so many.
 The optimum of the 2-norm uses nearly all columns, so that small steps would be wasted."""
 FINE_GROWTH, FINE_FIRST = {"l1": 0.15, "l2": 0.2}, {"l1": 8, "l2": 20}
@@ -115,6 +115,6 @@ class Rules:
     def most(self, problem: BoostProblem, used: int) -> int:
         """Return how many columns may enter in a round."""
         if self.columns_per_round == "auto":
-            first, growth = (FIRST, GROWTH) if self.termination == ("TR2",) else (FINE_FIRST, FINE_GROWTH)
+            first, growth = (COARSE_FIRST, COARSE_GROWTH) if self.termination == ("TR2",) else (FINE_FIRST, FINE_GROWTH)
             return max(first[problem.penalty], int(growth[problem.penalty] * used))
         return int(self.columns_per_round)

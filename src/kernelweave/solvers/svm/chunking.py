@@ -39,7 +39,7 @@ NARROW = 0.6
 """Rows are left out when fewer than this share remain."""
 SLACK = 0.5
 """...and only rows that are further than this share of the present violation from moving."""
-CLOSER, LONGEST = 0.1, 100
+CLOSER, MOST_INNER_STEPS = 0.1, 100
 """The remaining rows are solved until their violation is this share of the present one, or for so many steps."""
 
 NOT_URGENT = float(np.finfo(float).min)
@@ -118,7 +118,7 @@ class Chunking(BoxSolver):
     def _step_inside(self, rows: Array, inner: Chunking) -> None:
         """Work on the rows that are not left out; when they are solved, compute all outputs afresh."""
         inner.step()
-        if self.steps < LONGEST and inner.violation(inner.gains()) > self.goal:
+        if self.steps < MOST_INNER_STEPS and inner.violation(inner.gains()) > self.goal:
             return
         self.v[:, rows] = inner.v
         self.F = product(self.problem.operator, self.alpha)

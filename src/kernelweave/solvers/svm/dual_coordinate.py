@@ -42,7 +42,7 @@ so many times what the intercept still moves in a pass."""
 AHEAD = 2.0
 """A certificate is due once the gap of the active rows, as seen in passing, is within this many tolerances: it falls
 while the pass goes on, and a multiple of the classifier does better still."""
-SOONEST, LONGEST = 3, 30
+FEWEST_PASSES, MOST_PASSES = 3, 30
 """Fewest and most passes between two certificates: one costs about two passes."""
 EARLY, SELDOM = 10, 3
 """After so many passes since the last certificate, only every third one is looked at: little changes between two."""
@@ -150,7 +150,7 @@ class DualCoordinate:
     def certify(self, ledger: Ledger) -> dict[str, float]:
         """When due, evaluate all rows in double precision, offer both points, and call back rows left out wrongly."""
         self.ledger = ledger
-        if self.due or self.passes >= LONGEST or self.left == 0:
+        if self.due or self.passes >= MOST_PASSES or self.left == 0:
             self.passes, self.due = 0, False
             outputs = self._offer(ledger)
             if ledger.gap > self.stop.tol:
@@ -189,7 +189,7 @@ class DualCoordinate:
         self.losses[rows] = losses
         gap = float(losses.sum()) + dot(before, f) - problem.loss.dual_term(before, y, cost)
         value = float(self.losses.sum()) + 0.5 * abs(dot(before, f - self.b))
-        self.due = abs(gap) <= AHEAD * self.stop.tol * value and self.passes >= SOONEST
+        self.due = abs(gap) <= AHEAD * self.stop.tol * value and self.passes >= FEWEST_PASSES
         if self.shrinking:
             slack = max(worst, SLACK * self.drift)
             rest = np.all((low & (gains < -slack)) | (high & (gains > slack)), axis=0)

@@ -15,6 +15,7 @@ import numpy as np
 from kernelweave.automata.base import Transducer
 from kernelweave.automata.pack import AcceptorTable
 from kernelweave.automata.stored import fingerprint, same_machine
+from kernelweave.data.blocks import sample_rows
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.checks import check_alphabets, check_strings
@@ -118,7 +119,7 @@ class Rational(Grams):
         if self.definite:
             return self
         self.check(X)
-        rows = np.unique(np.linspace(0, len(X) - 1, min(len(X), CHECKED_ROWS)).astype(np.int64))
+        rows = sample_rows(len(X), CHECKED_ROWS)
         A = self.prepare(X[rows])
         K = A.block(A, mirrored=False)
         _check_symmetry(K, rows)

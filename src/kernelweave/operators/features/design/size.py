@@ -12,12 +12,13 @@ import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave._numba.csr import CSR
+from kernelweave.data.blocks import sample_rows
 from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.operators.features.design.maps import rows_of
 from kernelweave.operators.features.vocabulary import FIRST_LINES, Vocabulary
 
-SAMPLE = 64
+JUDGED_ROWS = 64
 """Rows by which the features of all rows are judged."""
 FINE_TOLERANCE = 1e-6
 """Below this tolerance the rounding of single precision would show in the certificate."""
@@ -45,7 +46,7 @@ class Form(NamedTuple):
 
 def some_rows(n: int) -> Array:
     """Return the numbers of the rows by which all n are judged."""
-    return np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64))
+    return sample_rows(n, JUDGED_ROWS)
 
 
 def measured(kernel: Kernel, X: Any, tol: float) -> Form:

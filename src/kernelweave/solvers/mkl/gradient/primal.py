@@ -23,13 +23,11 @@ from kernelweave.operators.base import HasDesign
 from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint, relative_gap
 from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.mkl.problem import MKLProblem
-from kernelweave.solvers.problems import Array, dot
+from kernelweave.solvers.problems import TINY, Array, dot
 
 NEWTON_STEPS = 100
 CLOSE = 1e-15
 """Newton's method for the intercept ends when a step is shorter than this, relative to where it stands."""
-FLATTEST = 1e-300
-"""Floor of a second derivative that divides."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +134,7 @@ class PrimalSolver:
         size = self.support(seen.q) + (alpha.sum() ** 2 if self.problem.intercept == "regularized" else 0.0)
         bend = (self.cost * self.problem.loss.curvature(seen.f, self.y))[paid]
         bend = np.where(bend > 0, bend, self.cost[paid] * self.problem.loss.bend)  # from inside, at the end of a range
-        curvature = float((alpha[paid] ** 2 / np.maximum(bend, FLATTEST)).sum()) + size
+        curvature = float((alpha[paid] ** 2 / np.maximum(bend, TINY)).sum()) + size
         s = max(0.0, 1.0 + (dot(alpha, seen.f) - size) / curvature)
         low, high = self.problem.loss.dual_range(self.y[paid], self.cost[paid])
         ends = np.where(alpha[paid] > 0, high, low) / alpha[paid]

@@ -22,10 +22,9 @@ from kernelweave.solvers.certificate import PrimalPoint
 from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.mkl.gradient.primal import PrimalSolver, block_squares
 from kernelweave.solvers.mkl.problem import MKLProblem
-from kernelweave.solvers.problems import Array, dot
+from kernelweave.solvers.problems import TINY, Array, dot
 
 POWER_STEPS, SAFETY = 20, 1.05
-TINY = 1e-300
 
 
 class ProximalGradient(PrimalSolver):

@@ -13,7 +13,7 @@ from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint
 from kernelweave.solvers.choose import choose_svm_solver
 from kernelweave.solvers.loop import Stop, run_inside
 from kernelweave.solvers.mkl.problem import MKLProblem
-from kernelweave.solvers.problems import Array
+from kernelweave.solvers.problems import TINY, Array
 
 
 class FixedWeights:
@@ -99,4 +99,4 @@ def centred_norms(operators) -> Array:  # type: ignore[no-untyped-def]
         means += column
     means /= n
     grand = means.mean(axis=1)
-    return np.sqrt(np.maximum(squares - 2.0 * n * (means * means).sum(axis=1) + (n * grand) ** 2, 1e-300))
+    return np.sqrt(np.maximum(squares - 2.0 * n * (means * means).sum(axis=1) + (n * grand) ** 2, TINY))

@@ -27,13 +27,13 @@ import numpy as np
 from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation, PrimalSolver, block_squares, intercept_at
 from kernelweave.solvers.mkl.gradient.stream.base import StreamState, check_block
-from kernelweave.solvers.mkl.gradient.svrg.adaptive import FLUSH_SHARE, SMALLEST_SHARE, TABLE, TINY
+from kernelweave.solvers.mkl.gradient.svrg.adaptive import FLUSH_SHARE, SMALLEST_SHARE, TABLE
 from kernelweave.solvers.mkl.gradient.svrg.loops import Segment
 from kernelweave.solvers.mkl.gradient.svrg.solver import SVRG
 from kernelweave.solvers.mkl.problem import MKLProblem
-from kernelweave.solvers.problems import Array, dot
+from kernelweave.solvers.problems import TINY, Array, dot
 
-LARGEST_STEP, GROWTH, SHRINK, SWEEPS = 0.15, 1.05, 0.4, 4.0
+LARGEST_STEP, STEP_GROWTH, STEP_SHRINK, SWEEPS = 0.15, 1.05, 0.4, 4.0
 """eta at the start and at most, its change after a walk that helped or did not, and sweeps over a block."""
 CAUTION = 4.0
 """The step of the intercept is so many times shorter than one over the curvature."""
@@ -123,7 +123,7 @@ class SVRGStream(SVRG):
         f, before = self.design.outputs(state.w) + state.b, self.design.outputs(state.former) + state.former_b
         known = self._value(state.former, state.former_b, before)
         if not self._value(state.w, state.b, f) <= (1.0 + WORSE) * known:
-            state.w, state.b, state.eta, f = state.former, state.former_b, SHRINK * state.eta, before
+            state.w, state.b, state.eta, f = state.former, state.former_b, STEP_SHRINK * state.eta, before
         slopes, cost = self._slopes(f), float(self.cost.sum())
         change = slopes - (1.0 - share) * self._slopes(before)
         D, D_b = self.design.correlate(change) / cost, float(change.sum()) / cost
@@ -166,7 +166,7 @@ class SVRGStream(SVRG):
         state.mean_cost = state.spent / total_rows
         value = self._regularizer(state.start, state.start_b) + state.losses
         if value > state.objective:
-            state.eta *= SHRINK
+            state.eta *= STEP_SHRINK
         state.objective = value
 
     def _inner(self, state: SVRGState, f: Array) -> None:
@@ -182,9 +182,9 @@ class SVRGStream(SVRG):
             if self._helps(state, f, w, b):
                 state.w, state.b = w, float(b)
                 state.beta = self.weights(np.sqrt(block_squares(w, offsets)))
-                state.eta = min(LARGEST_STEP, GROWTH * state.eta)
+                state.eta = min(LARGEST_STEP, STEP_GROWTH * state.eta)
                 break
-            state.eta *= SHRINK
+            state.eta *= STEP_SHRINK
 
     def _helps(self, state: SVRGState, f: Array, w: Array, b: float) -> bool:
         """Tell whether a walk lowered what it follows: the losses of the block with the gradient of all rows."""

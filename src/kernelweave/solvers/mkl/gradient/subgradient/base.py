@@ -29,7 +29,7 @@ from kernelweave.solvers.mkl.gradient.subgradient import loops
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Array
 
-GROWTH = 1.25
+PASS_GROWTH = 1.25
 """By how much the passes grow between two certificates."""
 FEWEST_ROWS, SHARE = 16, 4
 """Rows between two vectors that enter the mean: at least so many, and entries at least so many times the columns."""
@@ -70,7 +70,7 @@ class Subgradient(PrimalSolver):
         self.rounds += 1
         self.tail += 1
         if self.rounds >= self.due:
-            self.due = max(self.rounds + 1, math.ceil(GROWTH * self.rounds))
+            self.due = max(self.rounds + 1, math.ceil(PASS_GROWTH * self.rounds))
             self.seen(self.evaluate(self.last() if self.rounds == 1 else self.total / self.state[loops.COUNT], self.b))
             self._forget()
 

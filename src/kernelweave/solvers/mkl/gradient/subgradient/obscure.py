@@ -31,9 +31,7 @@ from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation
 from kernelweave.solvers.mkl.gradient.subgradient import loops
 from kernelweave.solvers.mkl.gradient.subgradient.base import Subgradient
 from kernelweave.solvers.mkl.problem import MKLProblem
-from kernelweave.solvers.problems import dot
-
-TINY = 1e-300
+from kernelweave.solvers.problems import TINY, dot
 
 
 class Obscure(Subgradient):

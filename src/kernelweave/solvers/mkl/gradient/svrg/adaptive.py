@@ -24,12 +24,12 @@ import numpy as np
 
 from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation, block_squares
 from kernelweave.solvers.mkl.gradient.svrg.loops import Epoch, Segment
-from kernelweave.solvers.problems import Array, dot
+from kernelweave.solvers.problems import TINY, Array, dot
 
 if TYPE_CHECKING:
     from kernelweave.solvers.mkl.gradient.svrg.solver import SVRG
 
-FIRST_STEP, LARGEST_STEP, GROWTH, SHRINK = 0.35, 0.4, 1.15, 0.6
+FIRST_STEP, LARGEST_STEP, STEP_GROWTH, STEP_SHRINK = 0.35, 0.4, 1.15, 0.6
 """eta at the start, at most, and its change after an epoch that helped or did not."""
 BELOW_FAILURE = 0.75
 """Share of an eta that failed up to which it may grow again."""
@@ -44,7 +44,7 @@ FLATTEST = 0.25
 """The curvature that sets the steps is at least this share of the largest one: rows may become steeper."""
 SMALLEST_SHARE = 1e-3
 """Steps follow weights down to this share of the largest: a kernel that nearly left can come back."""
-SAMPLE, POWER_STEPS = 256, 3
+STEEPEST_ROWS, POWER_STEPS = 256, 3
 """Rows on which the steepest direction is looked for, and steps towards it in each epoch."""
 STEEP = 1.5
 """A step along the steepest direction is at most this share of the way to the lowest point (2 would be unstable)."""
@@ -52,7 +52,6 @@ TABLE = 1 << 21
 """Entries of the table of powers at most."""
 FLUSH_SHARE = 4.0
 """The weights follow w only so often that bringing sparse columns in line costs a quarter of the walk."""
-TINY = 1e-300
 
 
 class AdaptiveEpochs:
@@ -71,7 +70,7 @@ class AdaptiveEpochs:
         self.eta, self.most = FIRST_STEP, LARGEST_STEP
         self.lengths = self.design.squares()[:, 0]
         self.bend = solver.problem.loss.bend
-        self.some = np.sort(solver.rng.permutation(self.design.n)[:SAMPLE])
+        self.some = np.sort(solver.rng.permutation(self.design.n)[:STEEPEST_ROWS])
         self.sample, self.steepest = self.design.taken(self.some), solver.rng.standard_normal(self.design.width)
 
     def run(self, seen: PrimalEvaluation) -> tuple[Array, float]:
@@ -109,13 +108,13 @@ class AdaptiveEpochs:
         if epoch.new_gap > STUCK * epoch.old_gap and old.primal - new.primal < SHAKING * epoch.new_gap * new.primal:
             self._shorten(CALM)
         else:
-            self.eta = min(self.most, GROWTH * self.eta)
+            self.eta = min(self.most, STEP_GROWTH * self.eta)
         return True
 
     def _shorten(self, least: float = 0.0) -> None:
         """Take shorter steps from now on, unless they are short enough."""
         if self.eta > least:
-            self.eta, self.most = max(least, SHRINK * self.eta), max(least, BELOW_FAILURE * self.eta)
+            self.eta, self.most = max(least, STEP_SHRINK * self.eta), max(least, BELOW_FAILURE * self.eta)
 
     def report(self) -> dict[str, float]:
         """Return columns for the trace."""

@@ -23,12 +23,10 @@ from kernelweave._numba import jit
 from kernelweave._numba.callback import call
 from kernelweave._numba.rows import dense_add, dense_dot
 from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation
-from kernelweave.solvers.problems import Array
+from kernelweave.solvers.problems import TINY, Array
 
 if TYPE_CHECKING:
     from kernelweave.solvers.mkl.gradient.svrg.solver import SVRG
-
-TINY = 1e-300
 
 
 class Epoch(NamedTuple):

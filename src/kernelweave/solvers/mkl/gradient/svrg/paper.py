@@ -27,15 +27,14 @@ import numpy as np
 
 from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation
 from kernelweave.solvers.mkl.gradient.svrg.loops import Epoch, Segment
-from kernelweave.solvers.problems import Array
+from kernelweave.solvers.problems import TINY, Array
 
 if TYPE_CHECKING:
     from kernelweave.solvers.mkl.gradient.svrg.solver import SVRG
 
 LARGEST = 1.0 - 1e-3
 """Delta stays below one: a block that is done before its last epoch still moves a little."""
-TINY = 1e-300
-LONGEST = 1 << 20
+DRAWN_TOGETHER = 1 << 20
 """Iterations whose rows are drawn together."""
 
 
@@ -131,7 +130,7 @@ class PaperEpochs:
         for stop in np.unique(stops):
             active = np.where(stops >= stop, h, 0.0)
             while done < stop:
-                size = min(int(stop) - done, LONGEST)
+                size = min(int(stop) - done, DRAWN_TOGETHER)
                 order = solver.rng.integers(0, solver.design.n, size).astype(np.uint32)
                 segment.run(order, active, beta)
                 done += size
