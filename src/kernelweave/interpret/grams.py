@@ -17,12 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.interpret.parts import counts_strings, lacking, last_step, learned_parts
+from kernelweave.interpret.parts import check_ranking, counts_strings, lacking, last_step, learned_parts
 from kernelweave.kernels.base import Array
 from kernelweave.operators.expansion.base import Part
 from kernelweave.operators.expansion.terms import Term
-
-RANKINGS = ("spread", "weight")
 
 
 @dataclass(frozen=True)
@@ -76,10 +74,7 @@ def top_ngrams(
     >>> best.ngram, best.weight > 0, best.kernel
     ('how', True, 'NGram(1)')
     """
-    if by not in RANKINGS:
-        raise ValueError(f"by={by!r} is unknown; choose one of {', '.join(RANKINGS)}.")
-    if n < 1:
-        raise ValueError(f"n={n!r} is not valid; expected at least one n-gram.")
+    check_ranking(by, n, "n-gram")
     core = last_step(model)
     parts = learned_parts(core, target)
     found_terms = counted(parts)

@@ -22,6 +22,15 @@ from kernelweave.operators.expansion.terms import Term, usual_norm
 
 EVEN = 1e-12
 """Relative spread of the norms of rows below which they are the same number."""
+RANKINGS = ("spread", "weight")
+
+
+def check_ranking(by: str, n: int, what: str) -> None:
+    """Refuse an unknown order, and fewer than one of what is to be listed."""
+    if by not in RANKINGS:
+        raise ValueError(f"by={by!r} is unknown; choose one of {', '.join(RANKINGS)}.")
+    if n < 1:
+        raise ValueError(f"n={n!r} is not valid; expected at least one {what}.")
 
 
 def last_step(model: Any) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from kernelweave.interpret.normal_vector import Array, Nodes, NormalVector, normal_vector
 from kernelweave.interpret.parts import (
     check_one_place,
+    check_ranking,
     kernel_weights,
     lacking,
     last_step,
@@ -26,8 +27,6 @@ from kernelweave.interpret.parts import (
 from kernelweave.kernels.abilities import Positional
 from kernelweave.kernels.tree import all_leaves
 from kernelweave.operators.expansion.terms import Term, terms
-
-RANKINGS = ("spread", "weight")
 
 
 @dataclass(frozen=True)
@@ -204,10 +203,7 @@ def top_kmers(model: Any, n: int = 20, k: int | None = None, *, by: str = "sprea
     >>> [len(best.kmer) for best in found]
     [2, 2, 2]
     """
-    if by not in RANKINGS:
-        raise ValueError(f"by={by!r} is unknown; choose one of {', '.join(RANKINGS)}.")
-    if n < 1:
-        raise ValueError(f"n={n!r} is not valid; expected at least one k-mer.")
+    check_ranking(by, n, "k-mer")
     vector = normal_vector(model, target)
     degree = vector.coupling.shape[3]
     if k is not None and not 1 <= k <= degree:

@@ -21,8 +21,6 @@ Array = np.ndarray
 
 ALIKE = 0.99
 """Correlation of two centred kernel matrices from which on a pair is reported."""
-SELECTED = 1e-3
-"""Share of the largest weight above which a kernel counts as selected."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ def weight_stability(
     n_bootstrap: int = 50,
     confidence: float = 0.95,
     sample_weight: Any = None,
-    selected: float = SELECTED,
+    selected: float = 1e-3,
     alike: float = ALIKE,
     random_state: int = 0,
 ) -> WeightStability:

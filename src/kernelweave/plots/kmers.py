@@ -15,8 +15,6 @@ AGAINST = "#D55E00"
 """The vermilion of the Okabe-Ito palette: k-mers that speak against the class."""
 DIVERGING = "PuOr_r"
 """Orange for positive, purple for negative, white for none: distinguished by all eyes."""
-MOST_ROWS = 64
-"""k-mers that fit below one another: all of up to three letters of DNA."""
 SMALL = 1e-300
 """Scale of a picture of zeros."""
 SHORTEST_AXIS = 10.0
@@ -59,7 +57,7 @@ class PoimDisplay:
         """
         return cls(poim(model, k, background, target=target))
 
-    def plot(self, axes: Any = None, *, signals: Signals | None = None, origin: int = 0, top: int = MOST_ROWS) -> Self:
+    def plot(self, axes: Any = None, *, signals: Signals | None = None, origin: int = 0, top: int = 64) -> Self:
         """Draw the largest absolute importance at each position (above) and that of each k-mer (below).
 
         Parameters

@@ -12,9 +12,6 @@ from kernelweave.interpret import WeightStability
 from kernelweave.plots.style import BLUE, GREY, figure, quiet
 from kernelweave.plots.weight_path import HUES, fitted_weights, heat_map, kernel_names
 
-SHOWN_KERNELS = 30
-"""Kernels shown by default; more names cannot be read."""
-
 
 @dataclass
 class KernelWeightsDisplay:
@@ -75,7 +72,7 @@ class KernelWeightsDisplay:
         bounds = {"low": stability.low, "high": stability.high, "frequency": stability.frequency}
         return cls(shown, weights, classes, **bounds, confidence=stability.confidence)
 
-    def plot(self, ax: Any = None, *, kind: str = "auto", top: int = SHOWN_KERNELS, color: str = BLUE) -> Self:
+    def plot(self, ax: Any = None, *, kind: str = "auto", top: int = 30, color: str = BLUE) -> Self:
         """Draw the weights.
 
         Parameters

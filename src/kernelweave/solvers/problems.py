@@ -22,6 +22,8 @@ SMALLEST_SCALE = 1e-12
 """Floor of the denominator of a relative gap."""
 TINY = 1e-300
 """Floor of what divides and may vanish; its inverse is still finite."""
+SUFFICIENT = 1e-4
+"""Share of the predicted decrease that a step of a line search must reach (Armijo)."""
 
 
 def dot(a: Array, b: Array) -> float:

@@ -45,9 +45,6 @@ from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import TINY
 from kernelweave.solvers.result import Result
 
-DEFINITE = "multiple kernel learning needs kernels that are"
-COMPARED_ROWS = 64
-"""Rows on which kernels are compared with each other."""
 ONE_THREAD_UP_TO = 1000
 """Rows up to which the small matrices of a solver take longer to divide among BLAS threads than to compute.  So they do
 for kernels that are held without a matrix, whatever the number of rows, and their bits would depend on the threads."""
@@ -102,7 +99,8 @@ class MKLEstimator(Estimator):
             check_mkl_solver(self.solver, self._loss(), self._norm())
         engine, given = self._engine(), self._kernel_list.on(X, weight)
         self.kernel_names_ = np.array([repr(kernel) for kernel in given])
-        scaled = fitted_to(given, X, weight, self.normalize, engine, self.fit_intercept is not True, DEFINITE)
+        what = "multiple kernel learning needs kernels that are"
+        scaled = fitted_to(given, X, weight, self.normalize, engine, self.fit_intercept is not True, what)
         need = self._need(scaled, X.shape[0])
         if need == "design":
             scaled = with_features(scaled, X, weight, split_params(self.solver_params)[0], self.memory_limit, self.tol)
@@ -179,7 +177,7 @@ class MKLEstimator(Estimator):
 
 
 def kernel_correlations(
-    kernels: Sequence[Kernel], X: Any, rows: int = COMPARED_ROWS, chosen: Array | slice = slice(None)
+    kernels: Sequence[Kernel], X: Any, rows: int = 64, chosen: Array | slice = slice(None)
 ) -> Array:
     """Return the correlation of the chosen kernels' centred matrices on a sample of rows with everyone's, (chosen, m).
 

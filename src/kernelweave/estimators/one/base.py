@@ -20,8 +20,6 @@ from kernelweave.solvers.loop import Stop, run
 from kernelweave.solvers.problems import Problem
 from kernelweave.solvers.result import Result
 
-DEFINITE = "a support vector machine needs a kernel that is"
-
 
 class KernelEstimator(Estimator):
     """One kernel, one or several outputs that share its operator."""
@@ -48,7 +46,8 @@ class KernelEstimator(Estimator):
         """Fix what the kernel learns from the rows, and bind it to them within the memory limit."""
         engine, (need, store) = self._engine(), svm_need(self.solver, self.solver_params)
         given, centre = self._kernel_list.on(X, weight), self.fit_intercept is not True
-        (self.kernel_,) = fitted_to(given, X, weight, self.normalize, engine, centre, DEFINITE)
+        what = "a support vector machine needs a kernel that is"
+        (self.kernel_,) = fitted_to(given, X, weight, self.normalize, engine, centre, what)
         task = Task([self.kernel_], X, engine, self.memory_limit, self.tol, need, store)
         operator, self.memory_plan_ = choose(task)
         refuse_overflow(given, operator.diag())

@@ -10,9 +10,6 @@ import numpy as np
 from kernelweave._numba.bits import WORD, bit_window
 from kernelweave.kernels.base import Array
 
-REMEMBERED = 256
-"""Plans that are kept: solvers ask for one column of the same kernel again and again."""
-
 
 class Plan(NamedTuple):
     """The kernel by diagonals: t = 0, 1, 2, 3, 4, .. stands for x_{i+s} beside y_i with s = 0, 1, -1, 2, -2, ..
@@ -53,7 +50,7 @@ def make_plan(weights: Array, places: Array, window: tuple[int, int], shifts: Ar
     return _planned(weights.tobytes(), places.tobytes(), window, shifts.tobytes())
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=256)  # solvers ask for one column of the same kernel again and again
 def _planned(weights_: bytes, places_: bytes, window: tuple[int, int], shifts_: bytes) -> Plan:
     weights, places, shifts = (np.frombuffer(part).copy() for part in (weights_, places_, shifts_))
     length, (start, stop) = len(places), window

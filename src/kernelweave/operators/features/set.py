@@ -19,9 +19,6 @@ from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.operators.features.operator import FeatureOperator, SharedColumns
 
-CURVATURE_ROWS = 500
-"""Kernel values of sparse rows cost as much as the rows are long."""
-
 
 class FeatureSet:
     """m kernels bound to the same rows through their features.
@@ -31,7 +28,7 @@ class FeatureSet:
     parts : the features of each kernel
     """
 
-    curvature_rows = CURVATURE_ROWS
+    curvature_rows = 500  # kernel values of sparse rows cost as much as the rows are long
 
     def __init__(self, parts: Sequence[SharedColumns], engine: Engine):
         self.parts, self.engine = list(parts), engine

@@ -40,9 +40,6 @@ SET_COST = 1.5
 """How much more expensive neighbours are here than for a single kernel, when the size of the tables is chosen."""
 
 
-CURVATURE_ROWS = 2000
-
-
 class PositionalSet:
     """m kernels of positioned k-mers bound to the same rows.
 
@@ -53,7 +50,7 @@ class PositionalSet:
     rows : their letters, where they are at hand
     """
 
-    curvature_rows = CURVATURE_ROWS
+    curvature_rows = 2000
 
     def __init__(self, kernels: Sequence[Kernel], prepared: Any, engine: Engine, rows: LetterRows | None = None):
         self.kernels, self.prepared, self.engine = list(kernels), prepared, engine

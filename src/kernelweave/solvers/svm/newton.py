@@ -22,14 +22,12 @@ from kernelweave.operators.base import Dense, product
 from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint, afresh, best_intercept
 from kernelweave.solvers.certificate import certify as offer
 from kernelweave.solvers.loop import Stop
-from kernelweave.solvers.problems import Array, Problem
+from kernelweave.solvers.problems import SUFFICIENT, Array, Problem
 
 DIRECT_UP_TO = 1500
 """Rows up to which a Cholesky factorisation is cheaper than conjugate gradients."""
 FLATTEST = 1e-12
 """Curvature, relative to the largest, below which a row counts as flat."""
-SUFFICIENT = 1e-4
-"""Share of the predicted decrease that a step must reach (Armijo)."""
 FORCING = 0.01
 """Conjugate gradients go this far below the square root of the current relative gap."""
 SHORT = 0.1

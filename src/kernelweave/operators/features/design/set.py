@@ -16,8 +16,6 @@ from kernelweave.kernels.base import Array
 from kernelweave.operators.features.design.matrix import Design
 from kernelweave.operators.features.design.rows import DESIGN_ROWS, Rows, table
 
-CURVATURE_ROWS = 500
-"""Kernel values of explicit rows cost as much as the rows are long."""
 FEW = 4
 """One in so many rows are few enough to be copied."""
 
@@ -25,7 +23,7 @@ FEW = 4
 class DesignSet:
     """m kernels as an `OperatorSet` over their features."""
 
-    curvature_rows = CURVATURE_ROWS
+    curvature_rows = 500  # kernel values of explicit rows cost as much as the rows are long
 
     def __init__(self, design: Design):
         self.design, self.n, self.m = design, design.n, design.m

@@ -29,7 +29,6 @@ from kernelweave.solvers.lp.highs import INFINITY, quiet_model, solve
 
 TOLERANCE = 1e-9
 """How far HiGHS may miss a constraint, in units of costs and targets."""
-DUAL_SIMPLEX = 1
 LARGEST_UNIT = 1.0
 """Prices of expensive rows are measured in units of no more: their scores must stay below 1, so that they are small."""
 LARGEST = 1e15
@@ -60,7 +59,7 @@ class LPMaster:
         self.lp, self.size = quiet_model(), self.sign.size
         for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
             self.lp.setOptionValue(option, TOLERANCE)
-        self.lp.setOptionValue("simplex_strategy", DUAL_SIMPLEX)
+        self.lp.setOptionValue("simplex_strategy", 1)  # the dual simplex method
         self.lp.addVars(self.size, np.zeros(self.size), np.tile(problem.cost / self.unit, len(self.sign)))
         self.lp.changeColsCost(self.size, np.arange(self.size, dtype=np.int32), -(goals / self.goal_unit).ravel())
         self._start_rows()

@@ -21,11 +21,9 @@ from kernelweave.solvers.certificate import PrimalPoint
 from kernelweave.solvers.loop import Stop, run_inside
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.mkl.weights.wrapper import Evaluation, Wrapper
-from kernelweave.solvers.problems import Array
+from kernelweave.solvers.problems import SUFFICIENT, Array
 from kernelweave.solvers.svm.pairs import solve_pairs
 
-SUFFICIENT = 1e-4
-"""Share of the predicted decrease that a step must reach (Armijo)."""
 HALVINGS = 8
 ROUNDING = 1e-14
 """Relative rise of J that counts as rounding."""
@@ -33,8 +31,6 @@ JITTER = 1e-8
 """Added to matrices that may be singular, relative to their mean diagonal."""
 NEGLIGIBLE = 1e-8
 """Weights below this are put to zero."""
-COARSEST = 0.005
-"""The SVMs inside are solved at least so well: rows that have not met their bound yet would bend the model."""
 NESTED, FEWER, COARSER = 4000, 4, 5.0
 """Rows from which on the search starts on every fourth row, solved less closely by this factor."""
 SAMPLED = 2000
@@ -56,7 +52,7 @@ class HessianMKL(Wrapper):
     """
 
     keep_outputs = True
-    coarsest = COARSEST
+    coarsest = 0.005  # rows that have not met their bound yet would bend the model
     bend: float
     sampled: bool
 

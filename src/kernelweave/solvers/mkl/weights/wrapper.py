@@ -19,8 +19,6 @@ from kernelweave.solvers.problems import Array
 
 INNER_SHARE = 0.2
 """The SVM inside is solved to this share of the outer gap..."""
-COARSEST = 0.05
-"""...but never more coarsely than this."""
 CHEAP = 5e6
 """Kernel values (m n^2) up to which a solution is refined down to rounding."""
 EXACT, EXACT_STEPS = 1e-14, 60
@@ -55,7 +53,7 @@ class Wrapper:
     stop: Stop
     now: Evaluation
     keep_outputs = False
-    coarsest = COARSEST
+    coarsest = 0.05  # never are the SVMs inside solved more coarsely
     refining = False
 
     def init(self, problem: MKLProblem, start: PrimalPoint | None, stop: Stop) -> None:
