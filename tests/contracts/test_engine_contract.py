@@ -10,7 +10,7 @@ import kernelweave as kw
 from kernelweave.engines import Engine, Serial
 from kernelweave.losses import make_loss
 from kernelweave.operators import CachedColumns, DenseGram, Task, bind, choose
-from kernelweave.operators.base import Bound, OperatorSet, PrimalOperator
+from kernelweave.operators.base import OperatorSet, PrimalOperator, Rounded
 from kernelweave.operators.columns import sources
 from kernelweave.operators.columns.pool import ColumnPool
 from kernelweave.operators.expansion import cross
@@ -104,11 +104,8 @@ def operator_numbers(make, engine):
     operator, out = make(engine), np.ones(N)
     operator.add_to(out, SOME, ALPHA[SOME])
     made = [out, operator.columns(SOME), operator.submatrix(SOME), operator.diag()]
-    if isinstance(operator, Bound):
-        new = TABLE[N:]
-        out = np.zeros(NEW)
-        operator.against(new).add_to(out, SOME, ALPHA[SOME])
-        made += [out, operator.against(new).columns(SOME), operator.exact_product(ALPHA)]
+    if isinstance(operator, Rounded):
+        made += [operator.exact_product(ALPHA)]
     if isinstance(operator, PrimalOperator):
         descent = operator.descent(np.arange(3, N), np.float64)
         descent.start(ALPHA[3:])

@@ -7,15 +7,8 @@ from kernelweave.data.strings.sequences import Sequences
 from kernelweave.engines import Serial, Threads
 from kernelweave.kernels import RBF, Polynomial, Precomputed, Spectrum, WeightedDegree
 from kernelweave.kernels.abilities import Features, Positional
-from kernelweave.operators import (
-    CachedColumns,
-    CrossKernel,
-    DenseGram,
-    Operator,
-    bind,
-    product,
-)
-from kernelweave.operators.base import Bound, Cross, Dense, Linadd, PrimalOperator, Rounded
+from kernelweave.operators import CachedColumns, DenseGram, Operator, bind, product
+from kernelweave.operators.base import Dense, Linadd, PrimalOperator, Rounded
 from kernelweave.operators.expansion import cross
 from kernelweave.operators.features import operator as features
 from kernelweave.operators.features.operator import FeatureOperator
@@ -75,9 +68,8 @@ def small_tiles(monkeypatch):
 @pytest.fixture(params=CASES, ids=" of ".join)
 def case(request):
     store, name = request.param
-    kernel, X, new = KERNELS[name]
-    operator = STORES[store](kernel, X, Threads(2))
-    return operator, kernel.gram(X), kernel.gram(new, X), new
+    kernel, X, _ = KERNELS[name]
+    return STORES[store](kernel, X, Threads(2)), kernel.gram(X)
 
 
 def close(operator, got, wanted):
@@ -87,7 +79,7 @@ def close(operator, got, wanted):
 
 
 def test_it_is_an_operator(case):
-    operator, K, _, _ = case
+    operator, K = case
     assert isinstance(operator, Operator)
     assert operator.n == len(K) == N
     assert isinstance(operator, Dense) == isinstance(operator, DenseGram)
@@ -101,30 +93,30 @@ def test_abilities(store, name):
     assert isinstance(operator, PrimalOperator) == (explicit and (store, name) != ("k-mers", "shifts"))
     assert isinstance(operator, PositionalOperator) == (store == "k-mers")
     assert isinstance(operator, Linadd) == (store in ("k-mers", "k-mers in tries"))
-    assert isinstance(operator, Bound) == isinstance(operator, Rounded) == (store not in NEEDS)
+    assert isinstance(operator, Rounded) == (store not in NEEDS)
 
 
 def test_diagonal(case):
-    operator, K, _, _ = case
+    operator, K = case
     assert operator.diag().dtype == np.float64
     close(operator, operator.diag(), K.diagonal())
 
 
 def test_columns(case):
-    operator, K, _, _ = case
+    operator, K = case
     close(operator, operator.columns(ROWS), K[:, ROWS])
     assert operator.columns(ROWS[:0]).shape == (N, 0)
 
 
 def test_submatrix(case):
-    operator, K, _, _ = case
+    operator, K = case
     got = operator.submatrix(ROWS)
     close(operator, got, K[np.ix_(ROWS, ROWS)])
     assert got.flags.c_contiguous
 
 
 def test_add_to_adds_in_double_precision(case):
-    operator, K, _, _ = case
+    operator, K = case
     steps, start = rng.normal(size=len(ROWS)), rng.normal(size=N)
     out = start.copy()
     operator.add_to(out, ROWS, steps)
@@ -137,7 +129,7 @@ def test_add_to_adds_in_double_precision(case):
 
 
 def test_product_reads_only_what_counts(case):
-    operator, K, _, _ = case
+    operator, K = case
     alpha = np.where(np.arange(N) % 3 == 0, rng.normal(size=N), 0.0)
     before = getattr(operator, "computed", 0)
     got = product(operator, alpha)
@@ -146,7 +138,7 @@ def test_product_reads_only_what_counts(case):
 
 
 def test_exact_product_is_double_whatever_is_stored(case):
-    operator, K, _, _ = case
+    operator, K = case
     if not isinstance(operator, Rounded):
         pytest.skip("works in double precision only")
     alpha = np.where(np.arange(N) % 3 == 0, rng.normal(size=N), 0.0)
@@ -156,32 +148,29 @@ def test_exact_product_is_double_whatever_is_stored(case):
         np.testing.assert_allclose(exact, K @ alpha, rtol=1e-12, atol=1e-12)
 
 
-def test_against_new_rows(case):
-    operator, _, K_new, new = case
-    if not isinstance(operator, Bound):
-        pytest.skip("new rows go through the kernel or its normal vector, not through this operator")
-    cross_kernel = operator.against(new)
-    assert isinstance(cross_kernel, Cross)
-    np.testing.assert_allclose(cross_kernel.columns(ROWS), K_new[:, ROWS], rtol=1e-12, atol=1e-12)
+@pytest.mark.parametrize("name", KERNELS)
+def test_products_with_new_rows(name):
+    kernel, X, new = KERNELS[name]
+    K_new = kernel.gram(new, X)
     for steps in (rng.normal(size=len(ROWS)), rng.normal(size=(len(ROWS), 3))):
         start = rng.normal(size=(M, *steps.shape[1:]))
-        out = start.copy()
-        cross_kernel.add_to(out, ROWS, steps)
-        np.testing.assert_allclose(out, start + K_new[:, ROWS] @ steps, rtol=1e-11, atol=1e-11)
+        made = [start.copy() for _ in ENGINES]
+        for out, engine in zip(made, ENGINES.values()):
+            cross.add_products(out, kernel, kernel.prepare(new), kernel.prepare(X), ROWS, steps, engine)
+            np.testing.assert_array_equal(out, made[0])
+        np.testing.assert_allclose(made[0], start + K_new[:, ROWS] @ steps, rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize(("store", "name"), CASES)
 def test_the_same_bits_on_any_number_of_threads(store, name):
-    kernel, X, new = KERNELS[name]
+    kernel, X, _ = KERNELS[name]
     steps = rng.normal(size=len(ROWS))
 
     def everything(engine):
         operator = STORES[store](kernel, X, engine)
-        out, predicted = np.zeros(N), np.zeros(M)
+        out = np.zeros(N)
         operator.add_to(out, ROWS, steps)
-        if isinstance(operator, Bound):
-            operator.against(new).add_to(predicted, ROWS, steps)
-        return [operator.columns(ROWS), operator.submatrix(ROWS), operator.diag(), out, predicted]
+        return [operator.columns(ROWS), operator.submatrix(ROWS), operator.diag(), out]
 
     first, *others = (everything(engine) for engine in ENGINES.values())
     for other in others:
@@ -192,7 +181,6 @@ def test_the_same_bits_on_any_number_of_threads(store, name):
 def test_no_new_rows_are_no_error():
     kernel = RBF(gamma=0.3)
     rows = kernel.prepare(TABLE)
-    cross_kernel = CrossKernel(kernel, kernel.prepare(NEW[:0]), rows, Serial())
     out = np.zeros(0)
-    cross_kernel.add_to(out, ROWS, np.ones(len(ROWS)))
-    assert cross_kernel.columns(ROWS).shape == (0, len(ROWS))
+    cross.add_products(out, kernel, kernel.prepare(NEW[:0]), rows, ROWS, np.ones(len(ROWS)), Serial())
+    assert out.shape == (0,)

@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 import kernelweave as kw
 from kernelweave._numba import jit
-from kernelweave._numba.bits import bit_planes, degree_counts, popcount, reversed_bits, trailing_zeros
+from kernelweave._numba.bits import bit_planes, popcount, reversed_bits, trailing_zeros
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.kernels import WeightedDegree, build, describe, parse
@@ -154,9 +154,6 @@ def test_pair_degrees_of_many_rows_are_counts():
     A = kernel.prepare(dna(rows))
     degrees = kernel.pair_degrees(A[:2], A)
     assert degrees.tolist() == [[shared(x, y, 5) for y in rows] for x in rows[:2]]
-    found, scratch = np.full(5, -1.0), np.empty(A.planes.shape[1] + 1, np.uint64)
-    degree_counts(A.planes[0], A.planes[139], scratch, found)
-    assert found.tolist() == shared(rows[0], rows[139], 5)
 
 
 @jit

@@ -101,32 +101,3 @@ def pack(codes, mask, planes):  # type: ignore[no-untyped-def]
                 for i in range(start, stop):
                     digits |= ((np.uint64(codes[a, i]) >> np.uint64(p)) & ONE) << np.uint64(i - start)
                 planes[a, w, p] = digits & valid
-
-
-@jit
-def degree_counts(first, second, scratch, out):  # type: ignore[no-untyped-def]
-    """Write how many k-mers of each length two rows share at the same position.
-
-    Parameters
-    ----------
-    first, second : (words, planes) planes of two rows
-    scratch : (words + 1,) uint64, overwritten
-    out : (d,) counts for k = 1..d
-    """
-    words, last = first.shape[0], first.shape[1] - 1
-    scratch[words] = NONE
-    for w in range(words):
-        differ = NONE
-        for p in range(last):
-            differ |= first[w, p] ^ second[w, p]
-        scratch[w] = ~differ & first[w, last] & second[w, last]
-    out[:] = 0
-    for k in range(out.shape[0]):
-        found = 0
-        for w in range(words):
-            word = scratch[w]
-            found += popcount(word)
-            scratch[w] = word & ((word >> ONE) | (scratch[w + 1] << TOP))
-        if found == 0:
-            break
-        out[k] = found

@@ -13,7 +13,7 @@ from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.centred import Centred
 from kernelweave.kernels.compose import Cosine, Scaled
-from kernelweave.operators.expansion.cross import CrossKernel
+from kernelweave.operators.expansion.cross import add_products
 
 NORMALIZATIONS = {
     "trace": "scaled to a mean training diagonal of 1",
@@ -57,7 +57,7 @@ def normalized(
     if how == "trace":
         return _unit(kernel, size)
     means = np.zeros(n)
-    CrossKernel(kernel, prepared, prepared, engine).add_to(means, np.arange(n), share)
+    add_products(means, kernel, prepared, prepared, np.arange(n), share, engine)
     grand = float(share @ means)
     shifted = Centred(kernel, X, share, grand) if centre else kernel
     return _unit(shifted, size - grand if size - grand > CONSTANT * size else 0.0)

@@ -1,7 +1,6 @@
 """Kernels bound to data: the forms they take, and the planner that chooses."""
 
 from kernelweave.operators.base import Operator, product
-from kernelweave.operators.expansion.cross import CrossKernel
 from kernelweave.operators.gram.cached import CachedColumns
 from kernelweave.operators.gram.dense import DenseGram
 from kernelweave.operators.planner.choose import Choice, bind, choose
@@ -9,5 +8,5 @@ from kernelweave.operators.planner.plan import Plan
 from kernelweave.operators.planner.task import Task
 
 __all__ = [
-    "CachedColumns", "Choice", "CrossKernel", "DenseGram", "Operator", "Plan", "Task", "bind", "choose", "product",
+    "CachedColumns", "Choice", "DenseGram", "Operator", "Plan", "Task", "bind", "choose", "product",
 ]  # fmt: skip

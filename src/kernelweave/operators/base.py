@@ -1,4 +1,4 @@
-"""Contracts between kernels and optimisation: a kernel bound to training rows, and to new rows."""
+"""Contracts between kernels and optimisation: kernels bound to training rows."""
 
 from __future__ import annotations
 
@@ -7,17 +7,6 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 Array = np.ndarray
-
-
-@runtime_checkable
-class Cross(Protocol):
-    """Kernel values between some new rows and the training rows."""
-
-    def columns(self, rows: Array) -> Array:
-        """Return ``K[:, rows]``, (number of new rows, len(rows))."""
-
-    def add_to(self, out: Array, rows: Array, steps: Array) -> None:
-        """Add ``K[:, rows] @ steps`` to `out`; steps are (k,) or (k, outputs)."""
 
 
 @runtime_checkable
@@ -37,14 +26,6 @@ class Operator(Protocol):
 
     def add_to(self, out: Array, rows: Array, steps: Array) -> None:
         """Add ``K[:, rows] @ steps`` to `out` (n,)."""
-
-
-@runtime_checkable
-class Bound(Operator, Protocol):
-    """An operator that knows its kernel, and so can be taken to new rows."""
-
-    def against(self, X: Any) -> Cross:
-        """Return the kernel between the rows of X and the training rows."""
 
 
 @runtime_checkable

@@ -10,7 +10,7 @@ import numpy as np
 from kernelweave.data.blocks import COLUMNS_TOGETHER, PART_ROWS, spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, Kernel, count, take
-from kernelweave.operators.expansion.cross import CrossKernel, double_product
+from kernelweave.operators.expansion.cross import double_product
 from kernelweave.operators.gram.dense import add_rows, gather
 
 COLUMN_ROWS = 2048
@@ -69,10 +69,6 @@ class CachedColumns:
         if self._buffer.dtype == np.float64:
             return None
         return double_product(self.kernel, self.prepared, self.engine, alpha)
-
-    def against(self, X: Any) -> CrossKernel:
-        """Return the kernel between the rows of X and the training rows."""
-        return CrossKernel(self.kernel, self.kernel.prepare(X), self.prepared, self.engine)
 
     def _batches(self, rows: Array) -> list[slice]:
         return spans(len(rows), self.capacity if len(rows) <= self.capacity else min(COLUMNS_TOGETHER, self.capacity))

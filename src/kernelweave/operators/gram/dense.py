@@ -10,7 +10,7 @@ from kernelweave._numba import jit
 from kernelweave.data.blocks import LINES_TOGETHER, PART_ROWS, TILE, spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, Kernel, count, take
-from kernelweave.operators.expansion.cross import CrossKernel, double_product
+from kernelweave.operators.expansion.cross import double_product
 
 SQUARE = 32
 """Side of the squares in which a tile is transposed: few enough rows for the cache to hold them all."""
@@ -65,10 +65,6 @@ class DenseGram(GramMatrix):
         if self.gram.dtype == np.float64:
             return None
         return double_product(self.kernel, self.prepared, self.engine, alpha)
-
-    def against(self, X: Any) -> CrossKernel:
-        """Return the kernel between the rows of X and the training rows."""
-        return CrossKernel(self.kernel, self.kernel.prepare(X), self.prepared, self.engine)
 
 
 def symmetric(kernel: Kernel, prepared: Any, engine: Engine, dtype: type) -> Array:

@@ -18,7 +18,7 @@ from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Array
 
 INNER_SHARE = 0.2
-"""The SVM inside is solved to this share of the outer gap..."""
+"""The SVM inside is solved to this share of the outer gap, but no more coarsely than `coarsest`."""
 CHEAP = 5e6
 """Kernel values (m n^2) up to which a solution is refined down to rounding."""
 EXACT, EXACT_STEPS = 1e-14, 60
