@@ -135,17 +135,17 @@ class ProgressLine(Status):
 
 
 @contextmanager
-def heard() -> Iterator[list[str]]:
+def heard() -> Iterator[list[Warning]]:
     """Collect the warnings of the library and show each as one line in the end."""
-    said: list[str] = []
+    said: list[Warning] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = lambda message, *rest, **more: said.append(one_line(message))
+        warnings.showwarning = lambda message, *rest, **more: said.append(message)
         try:
             yield said
         finally:
-            for text in dict.fromkeys(said):
+            for text in dict.fromkeys(map(one_line, said)):
                 typer.echo(f"warning: {text}", err=True)
 
 

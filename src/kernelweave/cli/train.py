@@ -10,7 +10,7 @@ import typer
 
 from kernelweave.cli import options as o
 from kernelweave.cli.paths import check_readable
-from kernelweave.cli.show import INTERRUPTED, Output, ProgressLine, heard, size_of
+from kernelweave.cli.show import INTERRUPTED, Output, ProgressLine, heard, one_line, size_of
 
 if TYPE_CHECKING:
     from kernelweave.io import Dataset
@@ -180,7 +180,7 @@ def _scale_ratio(X: Any) -> float:
     return float(spread.max() / spread.min()) if len(spread) else 1.0
 
 
-def _fit(whole: Any, model: Any, X: Any, y: Any, say: Output) -> tuple[float, list[str]]:
+def _fit(whole: Any, model: Any, X: Any, y: Any, say: Output) -> tuple[float, list[Warning]]:
     """Fit with a progress line; return seconds and warnings."""
     parts = [] if y is None else list(_counts(y)) if hasattr(model, "class_weight") else []
     began = time.perf_counter()
@@ -199,16 +199,18 @@ def _remember(model: Any, rows: Dataset, reading: o.Reading) -> None:
 
 
 def _report(
-    whole: Any, model: Any, out: str, y: Any, task: str, seconds: float, warned: list[str], say: Output
+    whole: Any, model: Any, out: str, y: Any, task: str, seconds: float, warned: list[Warning], say: Output
 ) -> bool:
     """Save the model and say what became of it; return whether the fit was interrupted."""
     from kernelweave.cli.inspect import certificate_line, facts, held_line
     from kernelweave.estimators import save
+    from kernelweave.estimators.fitting import StoppedEarly
 
     save(whole, out)
-    interrupted = any(text.startswith("Stopped early") for text in warned)
+    interrupted = any(isinstance(one, StoppedEarly) for one in warned)
     size = os.path.getsize(out)
-    values = {"model": out, "bytes": size, "seconds": seconds, "interrupted": interrupted, "warnings": warned}
+    values = {"model": out, "bytes": size, "seconds": seconds, "interrupted": interrupted}
+    values["warnings"] = [one_line(warning) for warning in warned]
     values |= facts(whole)
     values |= {"plan": str(model.memory_plan_), "solver": model.solver_, "solver_why": model.solver_why_}
     if task == "classify":

@@ -61,13 +61,16 @@ def join_traces(results: list[Result]) -> Trace:
     return joined
 
 
+class StoppedEarly(ConvergenceWarning):
+    """A fit was interrupted, by the user or by a callback; the best model so far is kept."""
+
+
 def warn_unless_converged(results: list[Result], tol: float) -> None:
     """Warn with the gap that was reached."""
     gap = max(result.gap for result in results)
     if any(result.interrupted for result in results):
-        warnings.warn(
-            f"Stopped early at a duality gap of {gap:.2g}: the best model so far is kept.", ConvergenceWarning, 4
-        )
+        text = f"Stopped early at a duality gap of {gap:.2g}: the best model so far is kept."
+        warnings.warn(text, StoppedEarly, stacklevel=4)
     elif not all(result.converged for result in results):
         steps = max(result.n_iter for result in results)
         text = f"The duality gap is {gap:.2g}, above tol={tol:g}, after {steps} iterations; raise max_iter or tol."

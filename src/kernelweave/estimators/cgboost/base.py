@@ -33,7 +33,7 @@ from kernelweave.estimators.cgboost.stage_history import (
     stage_history,
     support_rows,
 )
-from kernelweave.estimators.fitting import Certificate, join_traces, make_monitor
+from kernelweave.estimators.fitting import Certificate, StoppedEarly, join_traces, make_monitor
 from kernelweave.estimators.inputs import positive
 from kernelweave.estimators.kernel_list import KernelList, fitted_to, refuse_overflow
 from kernelweave.estimators.targets import Error, Targets
@@ -286,4 +286,6 @@ def _warn_unless_converged(results: list[BoostResult], tol: float) -> None:
         "stalled": f"Rounding ends the fit at {gap} after {rounds}; raise tol or set normalize.",
     }
     usual = f"The fit ended at {gap}, above tol={tol:g}, after {rounds}; raise max_iter or tol."
-    warnings.warn(texts.get(worst.reason, usual), ConvergenceWarning, stacklevel=5)
+    stopped = any(result.reason == "interrupted" for result in results)
+    reason, kind = ("interrupted", StoppedEarly) if stopped else (worst.reason, ConvergenceWarning)
+    warnings.warn(texts.get(reason, usual), kind, stacklevel=5)
