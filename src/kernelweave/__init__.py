@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kernelweave.estimators.scanning import scan
     from kernelweave.io import read, read_fasta
     from kernelweave.io.lattices import read_lattices
+    from kernelweave.judge import verify
     from kernelweave.kernels import (
         RBF,
         Fourier,
@@ -99,6 +100,7 @@ _ROOMS = {
         "save",
     ),
     "estimators.scanning": ("scan",),
+    "judge": ("verify",),
 }
 _HOME = {name: f"{__name__}.{room}" for room, names in _ROOMS.items() for name in names}
 
@@ -144,6 +146,7 @@ __all__ = [  # noqa: RUF022 - in the order of use: data, kernels, estimators, fi
     "load",
     "save",
     "scan",
+    "verify",
     "__version__",
 ]
 

@@ -221,6 +221,7 @@ class CGBoostEstimator(Estimator):
         self.stages_ = [stage_history(result, rows, scale) for result in results]
         self.columns_ = last_columns(self.stages_)
         self.n_columns_per_kernel_ = columns_per_kernel(self.columns_, m, outputs)
+        self.training_rows_ = rows
         self.support_ = support_rows(self.stages_)
         self.reference_ = reference(self.kernels_, X, self.support_)
         self.intercept_ = np.array([result.intercept for result in results])

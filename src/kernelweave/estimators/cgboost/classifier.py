@@ -68,6 +68,7 @@ class CGBoostClassifier(Classifying, CGBoostEstimator):
     n_columns_per_kernel_ : (m,), or (classes, m) with several classes
     kernel_names_ : (m,), the kernels as given
     kernels_ : the kernels as they are used: fitted to the rows and scaled
+    training_rows_ : numbers of the rows that were trained on: those with a weight that were not held out
     support_ : numbers of the training rows that are kept: those with a column in any round
     intercept_ : (outputs,)
     reference_ : these rows
