@@ -13,10 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from kernelweave.penalties import project_simplex
-from kernelweave.solvers.certificate import Ledger, relative_gap
 from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.mkl.problem import MKLProblem
-from kernelweave.solvers.mkl.weights.wrapper import Wrapper
+from kernelweave.solvers.mkl.weights.wrapper import CutWrapper
 from kernelweave.solvers.problems import Array
 
 LEVEL = 0.5
@@ -26,7 +25,7 @@ PROJECTION_ACCURACY = 1e-7
 """Accelerated gradient steps in the dual of the projection, and the excess over the level they leave."""
 
 
-class LevelMethod(Wrapper):
+class LevelMethod(CutWrapper):
     """Cutting planes with projection onto a level set."""
 
     def init(self, problem: MKLProblem, start: object, stop: Stop) -> None:
@@ -45,14 +44,6 @@ class LevelMethod(Wrapper):
         Q = np.stack([cut.q for cut in self.master.cuts])
         level = self.lower + LEVEL * (self.upper - self.lower)
         self.beta = project_level(self.beta, d, Q, level)
-
-    def certify(self, ledger: Ledger) -> dict[str, float]:
-        """Offer the SVM's point, and the combination of cuts once it can certify."""
-        self.offer_pending(ledger)
-        assert ledger.primal is not None
-        self.gap = min(ledger.gap, relative_gap(ledger.primal.value, self.lower))
-        self.prove(ledger, self.proof)
-        return {"bound": self.lower, "solves": self.solves}
 
 
 def project_level(beta: Array, d: Array, Q: Array, level: float) -> Array:

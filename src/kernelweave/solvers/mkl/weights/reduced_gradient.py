@@ -17,9 +17,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from kernelweave.solvers.certificate import Ledger, relative_gap
 from kernelweave.solvers.loop import Stop
-from kernelweave.solvers.mkl.weights.wrapper import Evaluation, Wrapper
+from kernelweave.solvers.mkl.weights.wrapper import CutWrapper, Evaluation
 from kernelweave.solvers.problems import Array
 
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
@@ -31,7 +30,7 @@ SHARPER, SHARPEST = 0.1, 1e-9
 """Factor on the tolerance of the SVMs after a search that found nothing lower, and the smallest tolerance."""
 
 
-class ReducedGradient(Wrapper):
+class ReducedGradient(CutWrapper):
     """Descent on the simplex of weights with a line search over support vector machines (SimpleMKL)."""
 
     sharpness = 1.0
@@ -99,14 +98,6 @@ class ReducedGradient(Wrapper):
 
     def _at(self, here: Evaluation, direction: Array, step: float) -> Evaluation:
         return self._seen(clean(here.beta + step * direction))
-
-    def certify(self, ledger: Ledger) -> dict[str, float]:
-        """Offer what was seen, and the combination of cuts once it can certify."""
-        self.offer_pending(ledger)
-        assert ledger.primal is not None
-        self.gap = min(ledger.gap, relative_gap(ledger.primal.value, self.lower))
-        self.prove(ledger, self.proof)
-        return {"bound": self.lower, "solves": self.solves}
 
 
 def reduced_gradient(beta: Array, gradient: Array) -> Array:

@@ -59,11 +59,10 @@ class Wrapper:
     def init(self, problem: MKLProblem, start: PrimalPoint | None, stop: Stop) -> None:
         """Start from former weights and alpha, or from equal weights."""
         self.problem, self.stop = problem, stop
-        self.gap, self.lower, self.solves = np.inf, -np.inf, 0
+        self.gap, self.solves = np.inf, 0
         self.alpha = np.zeros(problem.targets.shape) if start is None else np.array(start.alpha, dtype=float)
         beta = self.first_weights() if start is None or start.beta is None else np.asarray(start.beta)
         self.pending: list[Evaluation] = []
-        self.master: Master | None = None
         self.beta = beta
 
     def step(self) -> None:
@@ -108,29 +107,6 @@ class Wrapper:
         out[:, rows] = self.problem.operators.each_inside(rows, alpha[rows])
         return out
 
-    def add_cut(self, made: Evaluation) -> None:
-        """Put the cut of an evaluation into the master programme."""
-        if self.master is None:
-            self.master = Master(self.problem.operators.m, made.value)
-        self.master.add(made.d, made.q, made.alpha)
-
-    def lower_bound(self) -> tuple[Array, float, Array]:
-        """Solve the master programme; return its weights, its bound and the proof."""
-        assert self.master is not None
-        self.master.prune()
-        beta, bound, proof = self.master.solve()
-        self.lower = max(self.lower, bound)
-        return beta, bound, proof
-
-    def prove(self, ledger: Ledger, proof: Array) -> None:
-        """Offer the combination of past alphas, if its bound would improve what the ledger has."""
-        known = -np.inf if ledger.dual is None else ledger.dual.value
-        assert self.master is not None
-        assert ledger.primal is not None
-        close = relative_gap(ledger.primal.value, self.lower) <= self.stop.tol * SLACK
-        if self.lower > known and (close or relative_gap(ledger.primal.value, known) > 4 * self.gap):
-            self.problem.offer_dual(ledger, self.master.combination(proof))
-
     def offer_pending(self, ledger: Ledger) -> None:
         """Offer everything evaluated since the last certificate, on both sides."""
         for made in self.pending:
@@ -165,3 +141,46 @@ class Wrapper:
         """Return the best point evaluated so far."""
         points = [made.primal for made in self.pending]
         return min(points, key=lambda point: point.value) if points else self.problem.nothing()
+
+
+class CutWrapper(Wrapper):
+    """A wrapper that keeps a cut of each evaluation: the master programme bounds J from below and proves it."""
+
+    proof: Array
+
+    def init(self, problem: MKLProblem, start: PrimalPoint | None, stop: Stop) -> None:
+        """Start without cuts and without a bound."""
+        super().init(problem, start, stop)
+        self.lower = -np.inf
+        self.master: Master | None = None
+
+    def add_cut(self, made: Evaluation) -> None:
+        """Put the cut of an evaluation into the master programme."""
+        if self.master is None:
+            self.master = Master(self.problem.operators.m, made.value)
+        self.master.add(made.d, made.q, made.alpha)
+
+    def lower_bound(self) -> tuple[Array, float, Array]:
+        """Solve the master programme; return its weights, its bound and the proof."""
+        assert self.master is not None
+        self.master.prune()
+        beta, bound, proof = self.master.solve()
+        self.lower = max(self.lower, bound)
+        return beta, bound, proof
+
+    def prove(self, ledger: Ledger, proof: Array) -> None:
+        """Offer the combination of past alphas, if its bound would improve what the ledger has."""
+        known = -np.inf if ledger.dual is None else ledger.dual.value
+        assert self.master is not None
+        assert ledger.primal is not None
+        close = relative_gap(ledger.primal.value, self.lower) <= self.stop.tol * SLACK
+        if self.lower > known and (close or relative_gap(ledger.primal.value, known) > 4 * self.gap):
+            self.problem.offer_dual(ledger, self.master.combination(proof))
+
+    def certify(self, ledger: Ledger) -> dict[str, float]:
+        """Offer what was evaluated, and the combination of cuts once it can certify."""
+        self.offer_pending(ledger)
+        assert ledger.primal is not None
+        self.gap = min(ledger.gap, relative_gap(ledger.primal.value, self.lower))
+        self.prove(ledger, self.proof)
+        return {"bound": self.lower, "solves": self.solves}
