@@ -117,3 +117,19 @@ def emit(codes, spare, n, bits, offset, scale, binary, out, values, filled):  # 
     out[filled] = code + offset
     values[filled] = scale if binary else scale * times
     return filled + 1
+
+
+@jit
+def longer(codes, values, filled, needed):  # type: ignore[no-untyped-def]
+    """Return codes (room, words) and values (room,) with room for as many as are needed, and the filled ones in them.
+
+    They are the arrays themselves while these suffice, else arrays twice as long as needed.
+    """
+    if needed <= values.shape[0]:
+        return codes, values
+    more_codes, more_values = np.empty((2 * needed, codes.shape[1]), np.int64), np.empty(2 * needed)
+    for i in range(filled):
+        more_values[i] = values[i]
+        for word in range(codes.shape[1]):
+            more_codes[i, word] = codes[i, word]
+    return more_codes, more_values

@@ -23,7 +23,7 @@ import numpy as np
 from kernelweave._numba import jit
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.kernels.base import Array
-from kernelweave.kernels.strings.counting import cuts_at, gather
+from kernelweave.kernels.strings.counting import cuts_at, gather, longer
 from kernelweave.kernels.strings.counts import Counts
 from kernelweave.kernels.strings.numbering import Numbering
 from kernelweave.kernels.strings.sorting import sort_row
@@ -83,7 +83,7 @@ def _count(letters, offsets, size, scales, decay, spelling, most, first, last): 
             else:
                 level, prefixes = _next_level(level, prefixes, tables, used, length - 1, spelling)
             if scales[length - 1] > 0.0:
-                codes, values = _reserve(codes, values, filled, filled + level.shape[0] * used.shape[0])
+                codes, values = longer(codes, values, filled, filled + level.shape[0] * used.shape[0])
                 filled = _emit(tables[0], level, prefixes, used, length, scales, spelling, codes, values, filled)
         if words > 1:
             sort_row(codes, values, bounds[row - first], filled)
@@ -220,18 +220,6 @@ def _next_level(level, prefixes, tables, used, length, spelling):  # type: ignor
                 codes[n, at] = codes[n, at] * base + used[letter] + raised
                 n += 1
     return longer[:n].copy(), codes[:n].copy()
-
-
-@jit
-def _reserve(codes, values, filled, needed):  # type: ignore[no-untyped-def]
-    if needed <= values.shape[0]:
-        return codes, values
-    more_codes, more_values = np.empty((2 * needed, codes.shape[1]), np.int64), np.empty(2 * needed)
-    for i in range(filled):
-        more_values[i] = values[i]
-        for word in range(codes.shape[1]):
-            more_codes[i, word] = codes[i, word]
-    return more_codes, more_values
 
 
 @jit

@@ -25,7 +25,7 @@ import numpy as np
 from kernelweave._numba import jit
 from kernelweave.data.lattices.rows import EPSILON, Lattices
 from kernelweave.kernels.base import Array
-from kernelweave.kernels.strings.counting import cuts_at, gather
+from kernelweave.kernels.strings.counting import cuts_at, gather, longer
 from kernelweave.kernels.strings.counts import Counts
 from kernelweave.kernels.strings.lattices.trie import child_of, forget, grown, new_trie
 from kernelweave.kernels.strings.numbering import Numbering
@@ -96,8 +96,7 @@ def _count(arcs, rules, spelling, most, first, last):  # type: ignore[no-untyped
         if nodes < 0:
             bounds[0] = row + 1
             return codes[:0], values[:0], bounds
-        if filled + nodes > values.shape[0]:
-            codes, values = _longer(codes, values, filled, 2 * (filled + nodes))
+        codes, values = longer(codes, values, filled, filled + nodes)
         start, filled = filled, _emit(trie, nodes, rules[1], spelling[4], codes, values, filled)
         sort_row(codes, values, start, filled)
         forget(trie, nodes)
@@ -188,16 +187,6 @@ def _deeper(pool, used, needed):  # type: ignore[no-untyped-def]
     for i in range(used):
         nodes[i], gaps[i], weights[i] = pool[0][i], pool[1][i], pool[2][i]
     return nodes, gaps, weights
-
-
-@jit
-def _longer(codes, values, filled, room):  # type: ignore[no-untyped-def]
-    more_codes, more_values = np.empty((room, codes.shape[1]), np.int64), np.empty(room)
-    for i in range(filled):
-        more_values[i] = values[i]
-        for word in range(codes.shape[1]):
-            more_codes[i, word] = codes[i, word]
-    return more_codes, more_values
 
 
 @jit
