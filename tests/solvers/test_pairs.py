@@ -1,40 +1,13 @@
-"""The loops of sequential minimal optimisation: maxima by vectors, and steps that do what slow, obvious ones do."""
+"""The loops of sequential minimal optimisation: they end where numpy finds no pair that violates the conditions."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from kernelweave._numba import jit
-from kernelweave._numba.vector import LANES, largest
 from kernelweave.solvers.svm import pairs
 
 RNG = np.random.default_rng(0)
-
-
-@jit
-def top_of(numbers, groups):
-    return largest(numbers, groups)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("groups", [1, 2, 7, 32])
-def test_the_largest_number_wherever_it_stands(dtype, groups):
-    size = LANES * groups
-    numbers = RNG.normal(size=size + LANES).astype(dtype)
-    numbers[size:] = np.inf  # not looked at
-    for place in range(size):
-        at = np.roll(numbers[:size], place - int(numbers[:size].argmax()))
-        assert top_of(np.concatenate([at, numbers[size:]]), groups) == at[place]
-
-
-def test_the_largest_among_infinities():
-    numbers = np.full(4 * LANES, -np.inf)
-    assert top_of(numbers, 4) == -np.inf
-    numbers[37] = -3.0
-    assert top_of(numbers, 4) == -3.0
-    numbers[60] = np.inf
-    assert top_of(numbers, 4) == np.inf
 
 
 @pytest.mark.parametrize("n", [2, 15, 16, 17, 511, 512, 513, 1100])

@@ -17,6 +17,7 @@ import numpy as np
 
 from kernelweave._numba.jit import jit
 from kernelweave._numba.rows import row_add, row_dot
+from kernelweave._numba.vector import copy_items
 
 Array = np.ndarray
 
@@ -188,9 +189,8 @@ def _interleave(  # type: ignore[no-untyped-def]
 def _take(starts, columns, values, rows, new_starts, new_columns, new_values):  # type: ignore[no-untyped-def]
     for j in range(len(rows)):
         first, size = starts[rows[j]], new_starts[j + 1] - new_starts[j]
-        for t in range(size):
-            new_columns[new_starts[j] + t] = columns[first + t]
-            new_values[new_starts[j] + t] = values[first + t]
+        copy_items(columns, first, new_columns, new_starts[j], size)
+        copy_items(values, first, new_values, new_starts[j], size)
 
 
 @jit

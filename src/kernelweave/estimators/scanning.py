@@ -20,6 +20,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kernelweave._numba import jit
+from kernelweave._numba.vector import copy_items
 from kernelweave.data import Alphabet, Sequences
 from kernelweave.data.errors import Metavar, ParameterError
 from kernelweave.data.kinds import alphabet_of, kind_of
@@ -271,8 +272,7 @@ def gather_windows(codes, found, window, partners, out):  # type: ignore[no-unty
     for n in range(found.shape[1]):
         at, target = found[0, n], n * window
         if found[2, n] > 0:
-            for i in range(window):
-                out[target + i] = codes[at + i]
+            copy_items(codes, at, out, target, window)
         else:
             for i in range(window):
                 out[target + i] = partners[min(codes[at + window - 1 - i], size)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kernelweave._numba import jit
+from kernelweave._numba.vector import copy_items
 
 NEWLINE, BLANK, HEADER = 10, 32, 62
 
@@ -14,8 +15,7 @@ def gather_rows(codes, offsets, rows, new_offsets, out):  # type: ignore[no-unty
         source = offsets[rows[i]]
         target = new_offsets[i]
         size = new_offsets[i + 1] - target
-        for t in range(size):  # assigning one slice to another would compile the message of a shape that differs
-            out[target + t] = codes[source + t]
+        copy_items(codes, source, out, target, size)
 
 
 @jit

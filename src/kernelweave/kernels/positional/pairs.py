@@ -22,6 +22,8 @@ LANES = 128
 """Rows that are compared with one row at a time: the loops over them are what the compiler turns into vectors."""
 
 
+CACHE_LINE = 64
+"""Bytes that are loaded together."""
 EVERY, HALF, OWN = 0, 1, 2
 """Which pairs `pair_values` writes: all, those of equal rows on both sides once, or each row with itself."""
 
@@ -59,17 +61,31 @@ def _filled(columns: int) -> float:
 def lanes(planes: Array) -> Array:
     """Return rows in groups, lying side by side: (groups, words, planes, LANES), the last group filled with zeros."""
     n, words, depth = planes.shape
-    groups = -(-n // LANES)
-    filled = np.zeros((groups * LANES, words, depth), np.uint64)
-    filled[:n] = planes
-    return np.ascontiguousarray(filled.reshape(groups, LANES, words, depth).transpose(0, 2, 3, 1))
+    groups, whole = -(-n // LANES), n // LANES
+    out = aligned(groups * words * depth).reshape(groups, words, depth, LANES)
+    out[:whole] = planes[: whole * LANES].reshape(whole, LANES, words, depth).transpose(0, 2, 3, 1)
+    if groups > whole:
+        rest = n - whole * LANES
+        out[whole, :, :, :rest] = planes[whole * LANES :].transpose(1, 2, 0)
+        out[whole, :, :, rest:] = 0
+    return out
 
 
 def scratch(planes: Array, plan: Plan) -> tuple[Array, Array, Array, Array]:
     """Return what the loops overwrite: one row moved to every diagonal, masks, counts and values of the lanes."""
     _, words, depth = planes.shape
     moved = np.empty((2 * len(plan.shifts) - 1, words, depth), np.uint64)
-    return moved, np.zeros((words + 1, LANES), np.uint64), np.empty(LANES, np.int64), np.empty((3, LANES))
+    lines = aligned(words + 5)
+    lines[: words + 1] = 0
+    return moved, lines[: words + 1], lines[words + 1].view(np.int64), lines[words + 2 :].view(np.float64)
+
+
+def aligned(n: int) -> Array:
+    """Return (n, LANES) words that begin where a line of the cache does: vectors across two lines cost a fifth more."""
+    items = CACHE_LINE // 8
+    room = np.empty(n * LANES + items, np.uint64)
+    start = -(room.__array_interface__["data"][0] // 8) % items
+    return room[start : start + n * LANES].reshape(n, LANES)
 
 
 @jit

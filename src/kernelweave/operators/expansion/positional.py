@@ -18,6 +18,7 @@ from typing import Any, cast
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave._numba.vector import copy_items
 from kernelweave.data.blocks import FEATURE_ROWS, spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.abilities import Positional
@@ -201,8 +202,7 @@ def _fill(words, symbols, mask, coef, given, bits, depth, table, starts, members
                         if _spelled(symbols, j, source, k + 1, mask):
                             below[words[source, j] >> (bits * (depth - k - 1))] += weight * coef[j]
             above, below = below, above
-        for c in range(len(above)):
-            table[position, c] = above[c]
+        copy_items(above, 0, table[position], 0, len(above))
         if degree > depth:
             _bucket(words, position, shifts, reach, length, depth, starts[position], members[position], lags[position])
 

@@ -18,6 +18,7 @@ from typing import Any, cast
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave._numba.vector import copy_items
 from kernelweave.data.blocks import PART_ROWS, spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.abilities import Positional, Reweighted
@@ -191,8 +192,7 @@ def _fill_runs(codes, whole, steps, given, bits, letters, runs, tables):  # type
         for k in range(first - 1, last):
             add_below(codes, whole, steps, given, bits, letters, position, k, summed, sums, above, below)
             above, below = below, above
-        for c in range(1 << (bits * last)):
-            tables[r, c] = above[c]
+        copy_items(above, 0, tables[r], 0, 1 << (bits * last))
 
 
 @jit
