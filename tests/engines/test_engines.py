@@ -1,6 +1,8 @@
 """Where work runs: order, errors, pools, and how a user's wish becomes an engine."""
 
 import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -90,7 +92,26 @@ def blas_threads(_=None):
     return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
 
-def test_blas_gets_its_threads_back_when_the_last_of_several_leaves():
+def blas_can_have_two():
+    with threadpool_limits(2, user_api="blas"):
+        return blas_threads() == {2}
+
+
+two_threads = pytest.mark.skipif(not blas_can_have_two(), reason="BLAS was told to use one thread when it was loaded")
+
+
+@pytest.mark.skipif(blas_can_have_two(), reason="the tests of BLAS threads run in this process")
+def test_threads_of_blas_in_a_process_of_its_own():
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", __file__, "-k", "two_blas"]
+    environment = {key: value for key, value in os.environ.items() if key not in names} | dict.fromkeys(names, "2")
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "3 passed" in done.stdout
+
+
+@two_threads
+def test_two_blas_threads_come_back_when_the_last_of_several_leaves():
     first_in, second_in, first_out = threading.Event(), threading.Event(), threading.Event()
     seen = []
 
@@ -117,7 +138,8 @@ def test_blas_gets_its_threads_back_when_the_last_of_several_leaves():
         assert blas_threads() == {2}
 
 
-def test_concurrent_fits_leave_the_threads_of_blas_alone():
+@two_threads
+def test_concurrent_fits_leave_two_blas_threads_alone():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2100, 3))  # a Gram matrix of several tiles
     y = np.sign(X[:, 0] + rng.normal(size=len(X)))
@@ -131,7 +153,8 @@ def test_concurrent_fits_leave_the_threads_of_blas_alone():
         assert blas_threads() == {2}
 
 
-def test_a_forked_child_is_not_bound_by_a_limit_of_its_parent():
+@two_threads
+def test_a_forked_child_has_two_blas_threads_under_a_limit_of_its_parent():
     with threadpool_limits(2, user_api="blas"), one_blas_thread():
         child = os.fork()
         if child == 0:

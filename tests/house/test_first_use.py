@@ -94,6 +94,15 @@ def test_on_a_full_disk_the_work_goes_on_with_one_note(fresh, monkeypatch, tmp_p
     assert len(told) == 1
 
 
+def test_an_index_that_names_what_is_gone_is_like_none(monkeypatch, tmp_path):
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    assert jit(twice)(21) == 42
+    (index,) = tmp_path.rglob("*.nbi")
+    lines = index.read_bytes().split(b"\x80", 2)  # numba's version, then what it pickled
+    index.write_bytes(lines[0] + b"\x80" + lines[1] + b"\x80\x04cnumba\nno_longer_there\n.")
+    assert jit(twice)(21) == 42
+
+
 def test_a_whole_fit_without_a_directory_gives_the_same_bits(tmp_path):
     script = (
         "import sys\nimport numpy as np\nimport kernelweave as kw\nfrom numba.core import caching\n"

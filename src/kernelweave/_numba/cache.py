@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import inspect
+import pickle
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -127,7 +128,21 @@ class _StampedCache(FunctionCache):
 
     def __init__(self, function: Callable[..., Any]):
         super().__init__(function)
-        self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, _stamp(function))
+        self._cache_file = _Index(self._cache_path, self._impl.filename_base, _stamp(function))
+
+
+class _Index(IndexDataCacheFile):
+    """numba's index of the signatures of a function; one that cannot be read is like none.
+
+    numba unpickles an index before it compares the stamp, so an index that an older version of this package left may
+    name classes that are gone.
+    """
+
+    def _load_index(self) -> dict[Any, Any]:
+        try:
+            return super()._load_index()
+        except (AttributeError, ImportError, pickle.UnpicklingError, EOFError):
+            return {}
 
 
 def _stamp(function: Callable[..., Any]) -> bytes:
