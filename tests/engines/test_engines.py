@@ -103,7 +103,7 @@ two_threads = pytest.mark.skipif(not blas_can_have_two(), reason="BLAS was told 
 @pytest.mark.skipif(blas_can_have_two(), reason="the tests of BLAS threads run in this process")
 def test_threads_of_blas_in_a_process_of_its_own():
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", __file__, "-k", "two_blas"]
+    command = [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", __file__, "-k", "two_blas"]
     environment = {key: value for key, value in os.environ.items() if key not in names} | dict.fromkeys(names, "2")
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout

@@ -74,9 +74,9 @@ def leaves(kernel: Kernel) -> Iterator[Leaf]:
     Examples
     --------
     >>> from kernelweave.kernels import Linear, RBF
-    >>> first, second = leaves(3.0 * (RBF(width=1.0).on("a") * Linear()) + Linear())
-    >>> first.kernel, first.factor, first.view, first.additive
-    (RBF(width=1.0), 3.0, ('a',), False)
+    >>> first, *others = leaves(3.0 * (RBF(width=1.0).on("a") * Linear()) + Linear())
+    >>> first.kernel, first.factor, first.view, first.additive, len(others)
+    (RBF(width=1.0), 3.0, ('a',), False, 2)
     """
     return _below(kernel, 1.0, (), ())
 
