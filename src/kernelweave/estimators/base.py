@@ -6,6 +6,7 @@ that they solve; what stands here is the same for all of them.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ Array = np.ndarray
 INTERCEPTS = {True: "free", "regularized": "regularized", False: "none"}
 
 
-class Estimator(BaseEstimator):
+class Estimator(BaseEstimator, ABC):
     """The parts that all estimators have; a subclass says what it learns (`_learns`) and with which kernels."""
 
     _learns: TargetKind
@@ -37,18 +38,18 @@ class Estimator(BaseEstimator):
         return self._learns.task
 
     @property
+    @abstractmethod
     def _kernel_list(self) -> KernelList:
         """The kernels that the user gave."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def _used_kernels(self) -> list[Kernel]:
         """The kernels of a fitted model."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _expand(self) -> Expansion:
         """Return what the model predicts with, from its fitted attributes; nothing is computed yet."""
-        raise NotImplementedError
 
     def _check_parameters(self) -> None:
         given = self.get_params(deep=False)

@@ -5,6 +5,7 @@ Words that the training rows lack match nothing: new rows over words are spelled
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -75,8 +76,9 @@ class StringKind(RowKind):
         named = {"ids": ids["id_bytes"], "id_offsets": ids["id_offsets"]} if ids else {}
         return {"alphabet": X.alphabet, **self._arrays(X), **named}
 
+    @abstractmethod
     def _arrays(self, X: Any) -> dict[str, Array]:
-        raise NotImplementedError
+        """Return the arrays that hold the rows, by name."""
 
 
 class SequencesKind(StringKind):

@@ -13,6 +13,7 @@ column of a weighted row pays, by way of columns multiplied by sqrt(s) with coef
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -124,9 +125,9 @@ class CGBoostEstimator(Estimator):
         except (TypeError, ValueError) as error:
             raise preceded(error, "In validation=(X, y)") from error
 
+    @abstractmethod
     def _judges(self, X: Any, y: Any) -> ValidationRows:
         """Return validation rows, checked."""
-        raise NotImplementedError
 
     def _split(
         self, X: Any, strata: Array, y: Array, weight: Array, held: ValidationRows | None, fraction: float
