@@ -42,7 +42,7 @@ class DenseValues(Candidate):
 
     def why(self, task: Task) -> str:
         """Return the bytes of the matrix."""
-        return f"{self.what(task)} takes {show_bytes(self.bytes(task))}"
+        return f"{self.what(task)} {'take' if task.prepared_bytes else 'takes'} {show_bytes(self.bytes(task))}"
 
     def bytes(self, task: Task) -> float:
         """Return the bytes of the matrix."""
