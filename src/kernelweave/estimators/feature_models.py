@@ -8,19 +8,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from kernelweave.engines import Engine
 from kernelweave.kernels import Features, IncompleteCholesky, Kernel, reference
-from kernelweave.operators.expansion.cross import double_product
-from kernelweave.operators.features.design.set import DesignSet
 from kernelweave.operators.memory import memory_budget
-from kernelweave.solvers.certificate import DualPoint, PrimalPoint
-from kernelweave.solvers.mkl.problem import MKLProblem
-from kernelweave.solvers.problems import dot
 from kernelweave.solvers.result import Result
 
 Array = np.ndarray
@@ -32,8 +25,8 @@ FINER = 0.1
 """Features are this much more exact than the duality gap that is asked for, by default."""
 LEAST_RANK = 64
 """Features of a kernel for which room is always tried."""
-FINER_AGAIN, FACTORISATIONS = 0.01, 4
-"""By how much the tolerance of features shrinks where the gap for the kernels themselves is open, and how often."""
+FINER_AGAIN = 0.01
+"""By how much the tolerance of features shrinks where the gap for the kernels themselves is open."""
 MOST_VALUES = 2e9
 """Kernel values that a bound for the kernels themselves may take; beyond, the bound is that of their features."""
 SHARE_OF_MEMORY = 0.5
@@ -85,42 +78,6 @@ def _factorised(kernel: Kernel, X: Any, weight: Array, tolerance: float, rank: i
             UserWarning, stacklevel=6,
         )  # fmt: skip
     return made
-
-
-def proved(result: Result, problem: MKLProblem, asked: Sequence[Kernel], X: Any, engine: Engine, tol: float) -> Result:
-    """Return a result whose objectives are those of the kernels that were asked for, not of their factorisations.
-
-    A factorisation ``L L' <= K`` on landmarks of the kernel's own makes the same classifier cost the same, so the
-    primal objective is that of the features, in double precision.  The dual is not: its energies ``alpha'K alpha`` are
-    larger than ``|L'alpha|^2``.  They are computed here in one pass over kernel values.
-    """
-    primal, dual = result.primal, result.dual
-    if dual is None or primal.vector is None:
-        return result
-    alpha = np.atleast_2d(dual.alpha)
-    energies = np.zeros(len(asked))
-    for k, kernel in enumerate(asked):
-        prepared = kernel.prepare(X)
-        energies[k] = sum(dot(line, double_product(kernel, prepared, engine, line)) for line in alpha)
-    value = _primal(primal, problem, X, engine)
-    checked = replace(
-        result, primal=replace(primal, value=value), dual=DualPoint(dual.alpha, problem.dual(alpha, energies))
-    )
-    return replace(checked, converged=result.converged and checked.gap <= tol)
-
-
-def _primal(point: PrimalPoint, problem: MKLProblem, X: Any, engine: Engine) -> float:
-    """Return the primal objective of normal vectors, from features that are made afresh in double precision."""
-    design: Any = cast(DesignSet, problem.operators).design
-    f, energy = np.zeros(X.shape[0]), 0.0
-    for k, weight in enumerate(np.asarray(point.beta)):
-        w = np.ascontiguousarray(np.asarray(point.vector)[:, design.offsets[k] : design.offsets[k + 1]])
-        if w.any():
-            f += design.maps[k].scores(X, w, engine)[:, 0]
-            energy += dot(w[0], w[0]) / float(weight)
-    b = float(np.atleast_1d(point.intercept)[0])
-    (one,) = problem.outputs(cast(Any, None))
-    return one.primal(energy, f + b, b)
 
 
 def approximation_error(kernel: Kernel) -> float:

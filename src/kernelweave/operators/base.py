@@ -78,6 +78,16 @@ class OperatorSet(Protocol):
 
 
 @runtime_checkable
+class RoundedSet(Protocol):
+    """Ability of a set of kernels: it knows whether its values are rounded to single precision.
+
+    Rounded values find the optimum; what they say of either objective is proved by products in double precision.
+    """
+
+    rounded: bool
+
+
+@runtime_checkable
 class Linadd(Protocol):
     """Ability: products go through a normal vector, so that working on fewer rows costs less."""
 

@@ -14,19 +14,18 @@ from kernelweave.data.blocks import sample_rows
 from kernelweave.engines import one_blas_thread
 from kernelweave.estimators.base import Array, Estimator
 from kernelweave.estimators.feature_models import (
-    FACTORISATIONS,
     FINER_AGAIN,
     MOST_VALUES,
     approximation_error,
     forget_stream,
     forget_vectors,
     keep_vectors,
-    proved,
     split_params,
     with_features,
 )
 from kernelweave.estimators.fitting import join_traces, keep_certificate, make_monitor, warn_unless_converged
 from kernelweave.estimators.kernel_list import KernelList, fitted_to, refuse_overflow
+from kernelweave.estimators.proof import Proof, is_rounded
 from kernelweave.estimators.targets import Targets
 from kernelweave.kernels import Kernel, Precomputed, reference
 from kernelweave.kernels.abilities import Features
@@ -51,6 +50,10 @@ from kernelweave.solvers.result import Result
 
 FACTORISED = "mkl of factorised kernels"
 """What a certificate is about whose proof for the kernels themselves would take too long."""
+ATTEMPTS = 4
+"""So often kernels without features are factorised, more finely while the gap is open for that."""
+EXACTLY = 0.0
+"""The tolerance at which kernels are held in double precision."""
 ONE_THREAD_UP_TO = 1000
 """Rows up to which the small matrices of a solver take longer to divide among BLAS threads than to compute.  So they do
 for kernels that are held without a matrix, whatever the number of rows, and their bits would depend on the threads."""
@@ -86,35 +89,63 @@ class MKLEstimator(Estimator):
 
     def _fit(self, X: Any, targets: Targets) -> None:
         """Bind the kernels to checked rows, learn their weights, and set the fitted attributes."""
-        finer = 1.0
-        for _ in range(FACTORISATIONS):
-            operators = self._bind_all(X, targets.weight, finer)
+        self._finish(X, targets, self._bind_all(X, targets.weight))
+
+    def _finish(self, X: Any, targets: Targets, operators: Any) -> None:
+        """Solve, prove for the kernels that were asked for, and go on with finer values where the gap opens again."""
+        starts: list[PrimalPoint | None] | None = None
+        for attempt in range(1, ATTEMPTS + 1):
             problems = self._problems(operators, targets)
-            results = self._proved(self._solve_all(problems), problems, X)
-            open_still = any(not result.converged and not result.interrupted for result in results)
-            if self._factorised is None or not (open_still and self.certifies_ == "mkl"):
+            results = self._proved(self._solve_all(problems, starts), problems, X)
+            if starts is not None or not self._rounding_opens(results, operators):
                 break
-            finer *= FINER_AGAIN
+            if self._factorised is None:
+                starts = [result.primal for result in results]
+                operators = self._hold(X, EXACTLY)
+            elif attempt < ATTEMPTS:
+                operators = self._bind_all(X, targets.weight, FINER_AGAIN**attempt)
         self._keep_all(results, X, operators)
         warn_unless_converged(results, self.tol)
         self._warn_alike(X)
 
+    def _rounding_opens(self, results: list[Result], operators: Any) -> bool:
+        """Return whether a gap is open that finer values could close."""
+        coarse = self._factorised is not None and self.certifies_ != FACTORISED
+        if not (coarse or is_rounded(operators)):
+            return False
+        return any(not r.converged and not r.interrupted and r.n_iter != self.max_iter for r in results)
+
     def _proved(self, results: list[Result], problems: Sequence[MKLProblem], X: Any) -> list[Result]:
         """Return results whose bounds hold for the kernels that were asked for, where that can be afforded."""
         asked = self._factorised
-        if asked is None or self.certifies_ != "mkl":
+        if asked is None and not is_rounded(problems[0].operators):
             return results
+        if asked is not None and not self._affordable(results, X.shape[0]):
+            return results
+        proofs = [self._proof(asked, X, result) for result in results]
+        return [
+            proof.of(result, problem, self.tol, asked is not None)
+            for proof, result, problem in zip(proofs, results, problems)
+        ]
+
+    def _proof(self, asked: list[Kernel] | None, X: Any, result: Result) -> Proof:
+        smoothing = float(result.trace["smoothing"][-1]) if self.certifies_ == "smoothed" and len(result.trace) else 1.0
+        return Proof(self.kernels_ if asked is None else asked, X, self._engine(), self.certifies_, smoothing)
+
+    def _affordable(self, results: list[Result], n: int) -> bool:
+        """Return whether the kernel values of a proof can be afforded; if not, say what the certificate is about."""
         points = [result.dual or result.primal for result in results]
-        n, rows = X.shape[0], max(np.count_nonzero(np.any(np.atleast_2d(point.alpha), axis=0)) for point in points)
-        if float(n) * rows * len(asked) * len(results) <= MOST_VALUES:
-            return [proved(r, p, asked, X, self._engine(), self.tol) for r, p in zip(results, problems)]
+        rows = max(np.count_nonzero(np.any(np.atleast_2d(point.alpha), axis=0)) for point in points)
+        values = float(n) * rows * len(self.kernels_)
+        if values * len(results) <= MOST_VALUES:
+            return True
         self.certifies_ = FACTORISED
         errors = max(approximation_error(kernel) for kernel in self.kernels_)
         warnings.warn(
             f"The certificate is about factorised kernels, which miss {errors:.2g} of the mean diagonal: proving it "
-            f"for the kernels themselves takes {n * rows * len(asked):.2g} kernel values.", UserWarning, stacklevel=4,
+            f"for the kernels themselves takes {values:.2g} kernel values.", UserWarning, stacklevel=6,
         )  # fmt: skip
-        return results
+        return False
 
     def _problems(self, operators: Any, targets: Targets) -> list[MKLProblem]:
         """Return one problem for each set of weights to learn."""
@@ -144,11 +175,17 @@ class MKLEstimator(Estimator):
             params = split_params(self.solver_params)[0]
             scaled = with_features(scaled, X, weight, params, self.memory_limit, finer * self.tol)
         self.kernels_ = scaled
-        with one_blas_thread() if need == "design" else nullcontext():  # the engine's own threads make the features
-            operators, self.memory_plan_ = choose(Task(scaled, X, engine, self.memory_limit, self.tol, need))
+        operators = self._hold(X, self.tol, need)
         lengths = operators.design.squares() if need == "design" else operators.diagonals()
         if not np.isfinite(lengths).all():
             refuse_overflow(self.kernel_names_, operators.diagonals())
+        return operators
+
+    def _hold(self, X: Any, tol: float, need: str | None = None) -> Any:
+        """Hold the fitted kernels within the memory limit, in a precision that suits the tolerance."""
+        need = self._need(self.kernels_, X.shape[0]) if need is None else need
+        with one_blas_thread() if need == "design" else nullcontext():  # the engine's own threads make the features
+            operators, self.memory_plan_ = choose(Task(self.kernels_, X, self._engine(), self.memory_limit, tol, need))
         return operators
 
     def _need(self, kernels: Sequence[Kernel], n: int) -> str:

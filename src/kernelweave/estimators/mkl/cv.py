@@ -12,7 +12,6 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score, roc_auc_sco
 from sklearn.model_selection import check_cv
 
 from kernelweave.estimators.base import Array
-from kernelweave.estimators.fitting import warn_unless_converged
 from kernelweave.estimators.inputs import positive
 from kernelweave.estimators.mkl.classifier import MKLClassifier
 from kernelweave.estimators.targets import Targets, some_classes
@@ -187,10 +186,7 @@ class MKLClassifierCV(MKLClassifier):
         best = np.unravel_index(self.cv_scores_.mean(axis=2).argmax(), self.cv_scores_.shape[:2])
         self.norm_, self.C_ = float(self.norms[best[0]]), float(self.Cs[best[1]])
         self._trial_norm = self.norm_
-        results = self._solve_all(self._problems(operators, replace(targets, cost=self.C_ * targets.cost)))
-        self._keep_all(results, X, operators)
-        warn_unless_converged(results, self.tol)
-        self._warn_alike(X)
+        self._finish(X, replace(targets, cost=self.C_ * targets.cost), operators)
         return self
 
     def _path(self, operators: Any, targets: Targets, test: Array) -> tuple[Array, Array]:

@@ -10,6 +10,7 @@ import numpy as np
 from kernelweave.estimators.base import Array, Estimator
 from kernelweave.estimators.fitting import join_traces, keep_certificate, make_monitor, warn_unless_converged
 from kernelweave.estimators.kernel_list import KernelList, fitted_to, refuse_overflow
+from kernelweave.estimators.proof import proved_for_one
 from kernelweave.estimators.targets import Targets
 from kernelweave.kernels import Kernel, reference
 from kernelweave.operators import Operator, Task, choose
@@ -61,7 +62,8 @@ class KernelEstimator(Estimator):
             stopped = any(result.interrupted for result in results)
             stop = Stop(self.tol, 1 if stopped else self.max_iter)
             self.solver_, self.solver_why_, solver = choose_svm_solver(self.solver, problem, self.solver_params)
-            results.append(run(solver, problem, stop, monitor))
+            result = run(solver, problem, stop, monitor)
+            results.append(result if result.converged else proved_for_one(result, problem, self.tol))
         return results
 
     def _keep(self, results: list[Result], X: Any) -> None:

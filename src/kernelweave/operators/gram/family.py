@@ -16,6 +16,7 @@ from kernelweave.data.blocks import TILE, spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, take
 from kernelweave.operators.base import Operator
+from kernelweave.operators.expansion.cross import double_product
 from kernelweave.operators.gram.cached import CachedColumns
 from kernelweave.operators.gram.dense import GramMatrix, above_diagonal, add_rows, gather, mirror, mirrored
 from kernelweave.operators.gram.mixture import STRIP, Family, Mixture
@@ -29,6 +30,7 @@ class StoredSet:
 
     def __init__(self, family: Family, prepared: Any, n: int, engine: Engine, dtype: type):
         self.family, self.engine, self.n, self.m = family, engine, n, len(family.kernels)
+        self.rounded = dtype != np.float64
         self.grams: Array = np.empty((self.m, n, n), dtype)
         self.dtype = np.float64 if n * n * 8 <= DOUBLE_SUM else dtype
         self.parts = spans(self.m, max(1, min(8, PART_VALUES // (n * n))))
@@ -89,14 +91,18 @@ class SharedSet:
 
     Parameters
     ----------
-    stored : keep the base matrices, (groups, n, n) float32
+    stored : keep the base matrices, (groups, n, n)
     columns : None for a combined kernel held as a Gram matrix, else the number of its columns to cache
+    dtype : of base numbers, kernel values and their weighted sum
     """
 
-    def __init__(self, family: Family, prepared: Any, n: int, engine: Engine, stored: bool, columns: int | None = None):
-        self.family, self.prepared, self.engine, self.columns = family, prepared, engine, columns
-        self.n, self.m = n, len(family.kernels)
-        self.bases = np.empty((len(family.bases), n, n), np.float32) if stored else None
+    def __init__(
+        self, family: Family, prepared: Any, n: int, engine: Engine, stored: bool, columns: int | None = None,
+        dtype: type = np.float32,
+    ):  # fmt: skip
+        self.family, self.prepared, self.engine, self.columns, self.dtype = family, prepared, engine, columns, dtype
+        self.n, self.m, self.rounded = n, len(family.kernels), dtype != np.float64
+        self.bases: Array | None = np.empty((len(family.bases), n, n), dtype) if stored else None
         if self.bases is not None:
             cuts = spans(n, TILE)
             jobs = _jobs(len(family.bases), len(cuts))
@@ -104,14 +110,14 @@ class SharedSet:
             engine.map_into(targets, partial(_fill_base, family, prepared, cuts), jobs)
 
     def _base(self, group: int, rows: Array | slice, columns: Array | slice) -> Array:
-        """Return base values of one group, float32, not to be written to."""
+        """Return base values of one group, not to be written to."""
         if self.bases is None:
             left = take(self.prepared[group], rows)
             right = left if rows is columns else take(self.prepared[group], columns)
-            return self.family.bases[group].block(left, right, np.float32)
+            return self.family.bases[group].block(left, right, self.dtype)
         if isinstance(rows, slice) or isinstance(columns, slice):
             return self.bases[group, rows, columns]
-        out = np.empty((len(rows), len(columns)), np.float32)
+        out: Array = np.empty((len(rows), len(columns)), self.dtype)
         gather(self.bases[group], rows, columns, out)
         return out
 
@@ -156,7 +162,7 @@ class SharedSet:
         self.engine.map_into([tuple(out[k, cut] for k in self.family.members[g]) for g, cut in jobs], part, jobs)
 
     def combined(self, weights: Array) -> Operator:
-        """Return ``sum_k weights[k] K_k``: a Gram matrix in single precision, or cached columns."""
+        """Return ``sum_k weights[k] K_k``: a Gram matrix, or cached columns."""
         if self.columns is not None:
             return self._cached(weights)
         return GramMatrix(self._sum(weights, [slice(s.start, s.stop) for s in spans(self.n, TILE)]), self.engine)
@@ -166,10 +172,10 @@ class SharedSet:
         return self._sum(weights, [rows[s] for s in spans(len(rows), TILE)]).astype(np.float64)
 
     def _sum(self, weights: Array, cuts: list[Any]) -> Array:
-        """Return the weighted sum on the given rows, float32; tiles above the diagonal are made and mirrored."""
+        """Return the weighted sum on the given rows; tiles above the diagonal are made and mirrored."""
         sizes = [c.stop - c.start if isinstance(c, slice) else len(c) for c in cuts]
         spots = spans(sum(sizes), TILE)
-        out: Array = np.empty((sum(sizes), sum(sizes)), np.float32)
+        out: Array = np.empty((sum(sizes), sum(sizes)), self.dtype)
         wanted = weights > 0
         groups = [g for g, members in enumerate(self.family.members) if wanted[members].any()]
 
@@ -178,7 +184,7 @@ class SharedSet:
             for group in groups:
                 base = self._base(group, cuts[pair[0]], cuts[pair[1]])
                 for k, s, values in self.family.strips(group, base, wanted):
-                    _add_times(values, weights[k], target[s])
+                    _add_times(values, self.dtype(weights[k]), target[s])
             for one in lower:
                 mirror(target, one)
 
@@ -186,14 +192,22 @@ class SharedSet:
         self.engine.map_into(mirrored(out, spots, pairs), fill, pairs)
         return out
 
+    def outputs(self, weights: Array, alpha: Array) -> Array:
+        """Return ``sum_k weights[k] K_k @ alpha``, (n,), in double precision, from kernel values made afresh."""
+        return double_product(*self._mixture(weights), self.engine, alpha)
+
     def _cached(self, weights: Array) -> Operator:
         assert self.columns is not None
+        return CachedColumns(*self._mixture(weights), self.engine, self.columns, self.dtype)
+
+    def _mixture(self, weights: Array) -> tuple[Mixture, Any]:
+        """Return the weighted sum as a kernel, and the rows as it prepares them."""
         active = np.flatnonzero(weights)
         mixture = Mixture([self.family.kernels[k] for k in active], weights[active])
         # The mixture meets the groups in the order of their first member that has weight.
         used = [(members[weights[members] > 0], g) for g, members in enumerate(map(np.array, self.family.members))]
         groups = [g for _, g in sorted((members[0], g) for members, g in used if len(members))]
-        return CachedColumns(mixture, tuple(self.prepared[g] for g in groups), self.engine, self.columns)
+        return mixture, tuple(self.prepared[g] for g in groups)
 
     def diagonals(self) -> Array:
         """Return the diagonal of every kernel, (m, n)."""
@@ -234,7 +248,7 @@ def _fill_base(
     """Write one tile of the base numbers of a group, and its mirror image unless it lies on the diagonal."""
     group, i, j = job
     left = take(prepared[group], cuts[i])
-    tile = family.bases[group].block(left, left if i == j else take(prepared[group], cuts[j]), np.float32)
+    tile = family.bases[group].block(left, left if i == j else take(prepared[group], cuts[j]), upper.dtype.type)
     upper[:] = tile
     for one in lower:
         mirror(tile, one)
@@ -267,11 +281,10 @@ def _both_ways(values: Array, left: Array, right: Array, down: Array, along: Arr
 @jit
 def _add_times(values: Array, weight: float, out: Array) -> None:
     """``out += weight values``."""
-    scale = np.float32(weight)
     for i in range(len(values)):
         row, target = values[i], out[i]
         for j in range(len(row)):
-            target[j] += scale * row[j]
+            target[j] += weight * row[j]
 
 
 @jit

@@ -11,7 +11,7 @@ from kernelweave.operators.gram.rank_one import RankOneSet, rank_one_vectors
 from kernelweave.operators.memory import show_bytes
 from kernelweave.operators.planner.candidate import Candidate, CannotHold
 from kernelweave.operators.planner.task import Task
-from kernelweave.operators.planner.values import READ_COST, SINGLE, cached_columns, large_double, with_rows
+from kernelweave.operators.planner.values import READ_COST, cached_columns, large_double, precision, with_rows
 
 STORE_UP_TO = 0.6e9
 """Beyond this, reading stored matrices costs as much as making kernel values from shared base numbers."""
@@ -98,7 +98,7 @@ class Derived(Candidate):
 
     def why(self, task: Task) -> str:
         """Compare with all matrices."""
-        every = show_bytes(SINGLE * task.n**2 * (task.m + 1))
+        every = show_bytes(precision(task).itemsize * task.n**2 * (task.m + 1))
         return f"{task.m} Gram matrices would take {every}, so they are recomputed around one sum of them"
 
     def what(self, task: Task) -> str:
@@ -107,7 +107,7 @@ class Derived(Candidate):
 
     def bytes(self, task: Task) -> float:
         """Return the bytes of the sum."""
-        return SINGLE * task.n**2 + task.prepared_bytes
+        return precision(task).itemsize * task.n**2 + task.prepared_bytes
 
     def cost(self, task: Task) -> float:
         """Base numbers are made again for each pass."""
@@ -115,7 +115,9 @@ class Derived(Candidate):
 
     def build(self, task: Task) -> SharedSet:
         """Return the set; nothing but base numbers is computed yet."""
-        return SharedSet(task.family, task.prepared, task.n, task.engine, self.stored, self.columns(task))
+        return SharedSet(
+            task.family, task.prepared, task.n, task.engine, self.stored, self.columns(task), precision(task).type
+        )
 
     def columns(self, task: Task) -> int | None:
         """Return how many columns of the sum are kept; None for all."""
@@ -138,16 +140,17 @@ class SharedFamily(Derived):
 
     def why(self, task: Task) -> str:
         """Compare with all matrices."""
-        every, shared = (show_bytes(SINGLE * task.n**2 * (count + 1)) for count in (task.m, task.groups))
+        size = precision(task).itemsize * task.n**2
+        every, shared = (show_bytes(size * (count + 1)) for count in (task.m, task.groups))
         return f"{task.m} Gram matrices would take {every}; the {task.groups} they derive from {shared}"
 
     def bytes(self, task: Task) -> float:
         """Return the bytes of the base matrices and of the sum."""
-        return SINGLE * task.n**2 * (task.groups + 1) + task.prepared_bytes
+        return precision(task).itemsize * task.n**2 * (task.groups + 1) + task.prepared_bytes
 
     def cost(self, task: Task) -> float:
         """Base numbers are read, kernel values derived."""
-        return task.n**2 * (task.groups * READ_COST * SINGLE + FINISH_COST * task.m)
+        return task.n**2 * (task.groups * READ_COST * precision(task).itemsize + FINISH_COST * task.m)
 
 
 class RecomputedFamily(Derived):
@@ -163,22 +166,23 @@ class CachedFamily(Derived):
 
     def what(self, task: Task) -> str:
         """Return the number of columns."""
-        return f"{cached_columns(task)} kernel columns of {task.n} rows{with_rows(task)}"
+        return f"{cached_columns(task, precision(task).itemsize)} kernel columns of {task.n} rows{with_rows(task)}"
 
     def why(self, task: Task) -> str:
         """Compare with one matrix."""
-        one, allowed = show_bytes(SINGLE * task.n**2 + task.prepared_bytes), show_bytes(task.budget)
+        one, allowed = show_bytes(super().bytes(task)), show_bytes(task.budget)
         return f"one Gram matrix{with_rows(task)} would take {one} of the {allowed} allowed, so columns are cached"
 
     def bytes(self, task: Task) -> float:
         """Return the bytes of the columns."""
-        return cached_columns(task) * SINGLE * task.n + task.prepared_bytes
+        size = precision(task).itemsize
+        return cached_columns(task, size) * size * task.n + task.prepared_bytes
 
     def cost(self, task: Task) -> float:
         """Base numbers are made again for each pass, and once more for columns that are not in the cache."""
-        missing = 1 - cached_columns(task) / task.n
+        missing = 1 - cached_columns(task, precision(task).itemsize) / task.n
         return super().cost(task) * (1 + missing)
 
     def columns(self, task: Task) -> Any:
         """Return how many columns fit."""
-        return cached_columns(task)
+        return cached_columns(task, precision(task).itemsize)

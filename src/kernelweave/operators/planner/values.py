@@ -93,9 +93,14 @@ class CachedValues(Candidate):
         return CachedColumns(task.kernel, task.prepared, task.engine, cached_columns(task), np.float32)
 
 
-def cached_columns(task: Task) -> int:
-    """Return how many columns the memory holds, but no fewer than make sense and no more than there are."""
-    return min(task.n, max(FEWEST_COLUMNS, int((task.budget - task.prepared_bytes) // (SINGLE * task.n))))
+def cached_columns(task: Task, size: int = SINGLE) -> int:
+    """Return how many columns of values of this size memory holds, no fewer than make sense and no more than all."""
+    return min(task.n, max(FEWEST_COLUMNS, int((task.budget - task.prepared_bytes) // (size * task.n))))
+
+
+def precision(task: Task) -> np.dtype:
+    """Return the type of values that are derived when they are needed: single unless the tolerance is fine."""
+    return np.dtype(np.float64 if task.fine else np.float32)
 
 
 def large_double(dtype: Any, size: float, task: Task) -> str | None:

@@ -10,15 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
-from kernelweave.data.blocks import spans
+from kernelweave.data.blocks import FEATURE_ROWS, spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array
 from kernelweave.operators.features.design.make import Stream, offsets_of
 from kernelweave.operators.features.design.maps import ColumnMap
 from kernelweave.operators.features.design.rows import DESIGN_ROWS, Rows, correlated
+
+PART_BYTES = 1 << 25
+"""Dense features that one worker makes at a time for a proof in double precision."""
 
 
 class Design:
@@ -42,6 +46,17 @@ class Design:
         self.offsets = offsets_of(maps)
         self.n, self.m, self.width = parts[-1].stop if parts else 0, len(maps), int(self.offsets[-1])
         self.dense, self.streamed = all(one.codes is None for one in maps), isinstance(source, Stream)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the values."""
+        return np.dtype(self.source.dtype if isinstance(self.source, Stream) else self.source.values.dtype)
+
+    def in_double(self, X: Any) -> Design:
+        """Return the same columns of the same rows X in double precision, made part by part whenever they are read."""
+        chunk = max(1, min(FEATURE_ROWS, PART_BYTES // (8 * max(1, self.width)))) if self.dense else FEATURE_ROWS
+        source = Stream(self.maps, X, np.float64, chunk, self.engine)
+        return Design(self.maps, source, spans(self.n, chunk * self.engine.workers), self.engine)
 
     def part(self, i: int) -> Rows:
         """Return the rows of a part, `DenseRows` or `CSR`."""

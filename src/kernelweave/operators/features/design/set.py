@@ -28,6 +28,11 @@ class DesignSet:
     def __init__(self, design: Design):
         self.design, self.n, self.m = design, design.n, design.m
 
+    @property
+    def rounded(self) -> bool:
+        """Whether features are rounded to single precision."""
+        return self.design.dtype != np.float64
+
     def restricted(self, rows: Array) -> DesignSet:
         """Return the same kernels on some of the rows, in memory."""
         return DesignSet(self.design.taken(rows))

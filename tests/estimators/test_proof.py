@@ -1,0 +1,93 @@
+"""Certificates of kernels that a solver saw rounded or factorised: they hold for the kernels that were asked for."""
+
+import numpy as np
+import pytest
+
+import kernelweave as kw
+from kernelweave.estimators.mkl.base import MKLEstimator
+from kernelweave.operators.gram import family
+from kernelweave.operators.planner import family as plan_family
+from kernelweave.operators.planner import values
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(240, 4))
+Y = np.sign(X[:, 0] + X[:, 1] ** 2 - 0.5 + 0.3 * rng.normal(size=240))
+THREE = np.digitize(X[:, 0], [-0.5, 0.5])
+KERNELS = [kw.RBF(width=w) for w in (0.5, 4.0, 32.0, 256.0)]
+
+
+@pytest.fixture
+def single(monkeypatch):
+    """Hold every matrix of kernel values in single precision, as large ones are."""
+    monkeypatch.setattr(values, "DOUBLE_UP_TO", 0.0)
+    for module in (family, plan_family):
+        monkeypatch.setattr(module, "DOUBLE_SUM", 0.0)
+
+
+FITS = {
+    "p = 2": {"norm": 2.0},
+    "p = 1": {},
+    "silp": {"solver": "silp"},
+    "silp_chunking": {"solver": "silp_chunking"},
+    "level": {"solver": "level"},
+    "reduced_gradient": {"solver": "reduced_gradient", "max_iter": 30},
+    "smoothed": {"solver": "smooth", "max_iter": 200},
+    "fixed weights": {"solver": "uniform"},
+    "stopped": {"solver": "silp", "max_iter": 2},
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("limit", ["auto", "600kB", "200kB"])
+@pytest.mark.parametrize("name", FITS)
+def test_values_in_single_precision_are_proved_in_double(name, limit, single):
+    model = kw.MKLClassifier(KERNELS, C=1e4, memory_limit=limit, n_jobs=1, **FITS[name]).fit(X, Y)
+    found = kw.verify(model, X, Y)
+    assert found.confirmed, str(found)
+    np.testing.assert_allclose(found.primal.sum(), model.objective_, rtol=1e-8)
+    assert model.converged_ == (model.duality_gap_ <= model.tol)
+
+
+def test_without_the_proof_the_certificate_would_be_false(single, monkeypatch):
+    monkeypatch.setattr(MKLEstimator, "_proved", lambda self, results, problems, X: results)
+    model = kw.MKLClassifier(KERNELS, C=1e4, norm=2.0, n_jobs=1).fit(X, Y)
+    assert not kw.verify(model, X, Y).confirmed
+
+
+def test_what_rounding_opens_is_closed_in_double_precision(single):
+    model = kw.MKLClassifier(KERNELS, C=1e4, norm=2.0, tol=1e-5, n_jobs=1).fit(X, Y)
+    assert model.converged_
+    assert kw.verify(model, X, Y).gap <= 1e-5
+
+
+def test_shared_weights_and_chosen_parameters_are_proved(single):
+    for model in (
+        kw.MKLClassifier(KERNELS, C=1e4, shared_weights=True, n_jobs=1),
+        kw.MKLClassifierCV(KERNELS, Cs=[1e4], norms=[2.0], cv=2, n_jobs=1),
+        kw.MKLClassifierCV([kw.RBF(width=50.0), kw.RBF(width=200.0)], Cs=[1e3], norms=[2.0], cv=2, n_jobs=1,
+                           loss="logistic", solver="svrg"),
+    ):  # fmt: skip
+        found = kw.verify(model.fit(X, THREE), X, THREE)
+        assert found.confirmed, str(found)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("solver", ["smo", "chunking", "newton"])
+@pytest.mark.parametrize("steps", [2, -1])
+def test_one_kernel_is_proved_in_double_also_where_it_was_stopped(solver, steps, single):
+    loss = "logistic" if solver == "newton" else "hinge"
+    model = kw.KernelClassifier(kw.RBF(width=50.0), C=1e4, solver=solver, loss=loss, max_iter=steps).fit(X, Y)
+    assert kw.verify(model, X, Y).confirmed
+
+
+@pytest.mark.parametrize("limit", ["auto", "200kB"])
+@pytest.mark.parametrize("weights", ["learned", "fixed"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:The memory_limit")
+def test_features_in_single_precision_are_proved_in_double(limit, weights):
+    kernels = [kw.Linear(), kw.Fourier(kw.RBF(width=2.0), 40), kw.Nystrom(kw.RBF(width=20.0), 30)]
+    model = kw.MKLClassifier(
+        kernels, C=1e3, loss="squared_hinge", norm=2.0, solver="svrg", memory_limit=limit, max_iter=40, n_jobs=1,
+        solver_params={"weights": weights},
+    ).fit(X * 1.1, Y)  # fmt: skip
+    found = kw.verify(model, X * 1.1, Y)
+    assert found.confirmed, str(found)
