@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from kernelweave.data import KINDS, Description, Lattices, RowKind, Sequences, Views, register
+from kernelweave.data import KINDS, Description, GramRows, Lattices, RowKind, Sequences, Views, register
 from kernelweave.data.kinds import convert, describe, find, kind_of, matched, n_rows, named, take
 from kernelweave.estimators.files.tree import Reader, Writer
 
@@ -16,6 +16,7 @@ ROWS = {
     "sequences": [Sequences.from_strings(["ACGT", "CC", "", "GAT"]), WORDS],
     "lattices": [Lattices.from_sequences(WORDS)],
     "table": [TABLE, sparse.csr_array(TABLE), sparse.csr_matrix(TABLE)],
+    "matrix": [GramRows.of(TABLE @ TABLE.T), GramRows.of(TABLE)],
     "views": [Views({"size": TABLE, "words": WORDS, "sparse": sparse.csr_array(TABLE)})],
 }
 CASES = [(name, rows) for name, some in ROWS.items() for rows in some]

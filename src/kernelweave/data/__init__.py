@@ -7,12 +7,13 @@ from kernelweave.data.selection import select
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.kind import Sequences
 from kernelweave.data.tables import TableKind
-from kernelweave.data.views import Views
+from kernelweave.data.views import GramRows, Views
 
 __all__ = [
     "KINDS",
     "Alphabet",
     "Description",
+    "GramRows",
     "Lattices",
     "RowKind",
     "Sequences",

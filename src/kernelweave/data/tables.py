@@ -24,7 +24,7 @@ class TableKind(RowKind):
 
     def holds(self, X: Any) -> bool:
         """Tell arrays of numbers and sparse tables."""
-        return is_sparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in NUMBERS)
+        return is_sparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in NUMBERS and X.ndim != 3)
 
     def content(self, X: Any) -> int:
         """Return the number of columns."""
@@ -133,8 +133,8 @@ def check_list(X: Any) -> None:
         return
     if lengths and getattr(X[0], "ndim", 1) > 1:
         raise ValueError(
-            f"X is a list of {len(X)} tables, expected rows of one table; several tables of the same rows are named "
-            "views: {'first': A, 'second': B}."
+            f"X is a list of {len(X)} tables, expected rows of one table or square Gram matrices; several tables of "
+            "the same rows are named views: {'first': A, 'second': B}."
         )
     if len(set(lengths)) > 1:
         odd = next(row for row, length in enumerate(lengths) if length != lengths[0])

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelweave.data.errors import preceded
+from kernelweave.data.gram import GramRows
 from kernelweave.data.kinds import Description, RowKind, Rows, convert, describe, find, kind_of, matched, register
 from kernelweave.data.rows import row_numbers
 from kernelweave.data.tables import is_sparse
@@ -49,11 +50,32 @@ class Views:
             listed = ", ".join(f"{name!r} has {n}" for name, n in counts.items())
             raise ValueError(f"Views must have the same number of rows, but {listed}.")
         self._blocks = made
+        self._origin: Array | None = None
+        self._whole = len(self)
 
     @classmethod
     def from_frame(cls, frame: Any) -> Self:
         """Return one numeric one-column view for each column of a DataFrame."""
         return cls(_columns(frame))
+
+    @classmethod
+    def from_matrices(cls, matrices: Sequence[Any] | Mapping[str, Any]) -> Self:
+        """Return Gram matrices of the same rows as views, named "K0", "K1" and so on where they have no names.
+
+        They are cut like tables: folds of a cross-validation take rows, and the matrices know which columns go along.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Views.from_matrices([np.eye(3), np.ones((3, 3))])[[0, 2]]
+        Views({'K0': 2 x 3, 'K1': 2 x 3})
+        """
+        given = matrices if isinstance(matrices, Mapping) else {f"K{k}": one for k, one in enumerate(matrices)}
+        return cls({name: GramRows.of(one) for name, one in given.items()})
+
+    def matrix(self, name: str) -> GramRows:
+        """Return a view as rows of a Gram matrix: where these views were cut from others, it knows from which rows."""
+        return GramRows.of(self[name], self._origin, self._whole)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -86,7 +108,10 @@ class Views:
             key = key[0]
         if not isinstance(key, slice):
             key = row_numbers([key] if np.ndim(key) == 0 else key, len(self))
-        return type(self)({name: block[key] for name, block in self._blocks.items()})
+        part = type(self)({name: block[key] for name, block in self._blocks.items()})
+        origin = np.arange(len(self)) if self._origin is None else self._origin
+        part._origin, part._whole = origin[key], self._whole
+        return part
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Views):
@@ -106,6 +131,8 @@ class ViewsKind(RowKind):
 
     def convert(self, X: Any, trained: Description | None = None, by_name: bool = False) -> Views | None:
         """Return dicts, and DataFrames whose columns a kernel names, as views; texts in them become sequences."""
+        if is_matrices(X):
+            return _listed(X, trained)
         if isinstance(X, Mapping):
             blocks = dict(X)
         elif by_name and hasattr(X, "columns"):
@@ -163,6 +190,26 @@ class ViewsKind(RowKind):
     def load(self, state: Mapping[str, Any]) -> Views:
         """Return the views, their numbers of rows checked."""
         return Views(dict(state["blocks"]))
+
+
+def is_matrices(X: Any) -> bool:
+    """Tell a list of tables, which can only be Gram matrices of the same rows."""
+    if isinstance(X, np.ndarray):
+        return X.ndim == 3
+    return isinstance(X, list | tuple) and len(X) > 0 and all(getattr(one, "ndim", 0) == 2 for one in X)
+
+
+def _listed(X: Sequence[Any], trained: Description | None) -> Views | None:
+    """Return a list of Gram matrices as views; other lists of tables are not for us."""
+    if trained is None:
+        n = X[0].shape[0]
+        square = all(not is_sparse(one) and one.shape == (n, n) for one in X)
+        return Views.from_matrices(X) if square else None
+    names = list(trained.content) if isinstance(trained.content, dict) else []
+    if len(names) != len(X):
+        what = f"{len(names)} matrices" if names else str(trained)
+        raise ValueError(f"This model was trained on {what}, but the input is a list of {len(X)}.")
+    return Views(dict(zip(names, X)))
 
 
 def unknown_view(name: str, known: Any) -> str:

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kernelweave.data.gram import GramRows
 from kernelweave.data.kinds import alphabet_of, blocks_of, kind_of
-from kernelweave.kernels import RBF, Kernel, Linear, NGram, Spectrum, Sum, WeightedDegree
+from kernelweave.kernels import RBF, Kernel, Linear, NGram, Precomputed, Spectrum, Sum, WeightedDegree
 from kernelweave.kernels.abilities import Positional
 
 Array = np.ndarray
@@ -65,6 +66,8 @@ def usual_kernels(X: Any, many: bool, cheap_first: bool = False) -> Usual:
     if views is not None:
         kernels = [kernel.on(name) for name, block in views.items() for kernel in _for_block(block, cheap_first)]
         return on_views(kernels, "the usual ones for their kinds of rows", many)
+    if isinstance(X, GramRows):
+        return Usual([Precomputed()], "because X is a Gram matrix")
     if not kind_of(X).tabular:
         raise ValueError(f"There is no usual kernel for {kind_of(X).noun}; name one.")
     if cheap_first:

@@ -16,6 +16,7 @@ from kernelweave.data import Views
 from kernelweave.data.kinds import blocks_of, convert, describe, kind_of, matched, named
 from kernelweave.data.tables import check_list, first_not_finite
 from kernelweave.kernels import Kernel
+from kernelweave.kernels.reference import matrix_views
 from kernelweave.kernels.tree import all_leaves
 
 Array = np.ndarray
@@ -23,8 +24,10 @@ Array = np.ndarray
 
 def training_rows(estimator: Any, X: Any, kernels: Iterable[Kernel]) -> Any:
     """Return checked training rows, and remember on the estimator what they are."""
+    kernels = list(kernels)
     names, every = _view_names(kernels)
     X = convert(X, by_name=bool(names))
+    X = _with_matrices(X, matrix_views(kernels))
     X = _used(X, names) if every else X
     kind = kind_of(X)
     if kind.tabular:
@@ -45,6 +48,8 @@ def new_rows(estimator: Any, X: Any, kernels: Iterable[Kernel]) -> Any:
         if not kind_of(X).tabular:
             raise TypeError(f"This model was trained on a table of numbers, but got {type(X).__name__}.")
         return _checked_table(estimator, X, reset=False)
+    content = trained.content if isinstance(trained.content, dict) else {}
+    X = _with_matrices(X, {name for name, one in content.items() if one.kind == "matrix"})
     X = matched(X, trained)
     kind_of(X).check(X, "input")
     return X
@@ -101,7 +106,7 @@ def _view_names(kernels: Iterable[Kernel]) -> tuple[set[str], bool]:
     firsts = [leaf.view[0] if leaf.view else None for leaf in all_leaves(kernels)]
     listed = [columns if isinstance(columns, list | tuple) else [columns] for columns in firsts]
     names = [[column for column in columns if isinstance(column, str)] for columns in listed]
-    return {name for some in names for name in some}, all(names)
+    return {name for some in names for name in some}, bool(names) and all(names)
 
 
 def _used(X: Any, names: set[str]) -> Any:
@@ -110,6 +115,14 @@ def _used(X: Any, names: set[str]) -> Any:
     if blocks is None or not names < set(blocks):
         return X
     return Views({name: block for name, block in blocks.items() if name in names})
+
+
+def _with_matrices(X: Any, names: set[str]) -> Any:
+    """Return views of which those of these names are Gram matrices, whose rows know their columns."""
+    blocks = blocks_of(X)
+    if blocks is None or not names & set(blocks):
+        return X
+    return Views({name: X.matrix(name) if name in names else block for name, block in blocks.items()})
 
 
 def _checked_table(estimator: Any, X: Any, **options: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelweave.engines import Engine
 from kernelweave.estimators.defaults import kernel_for, kernels_for
+from kernelweave.estimators.definite import refuse_indefinite
 from kernelweave.estimators.normalize import normalized
 from kernelweave.estimators.overlap import warn_if_nothing_shared
 from kernelweave.kernels import Kernel, Precomputed, parse
@@ -100,6 +101,8 @@ def fitted_to(
     for kernel in fitted:
         if definite is not None and not kernel.definite:
             raise ValueError(f"{kernel!r} is not positive semi-definite; {definite}.")
+    if definite is not None:
+        refuse_indefinite(fitted, X, definite)
     warn_if_nothing_shared(fitted, X, engine)
     return [normalized(kernel, X, normalize, engine, weight, centre) for kernel in fitted]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kernelweave.data.gram import GramRows
 from kernelweave.data.kinds import blocks_of, convert, n_rows, take
 from kernelweave.data.rows import row_numbers
 from kernelweave.data.views import Views
@@ -64,6 +65,18 @@ def takes_gram(kernels: Kernel | Iterable[Kernel]) -> bool:
     return bool(given) and all(isinstance(leaf.kernel, Precomputed | Identity) for leaf in leaves)
 
 
+def matrix_views(kernels: Kernel | Iterable[Kernel]) -> set[str]:
+    """Return the names of the views that are precomputed Gram matrices for some kernel.
+
+    Examples
+    --------
+    >>> matrix_views([Precomputed().on("given"), Identity().on("other")])
+    {'given'}
+    """
+    paths = [_places(leaf) for leaf in all_leaves(kernels) if isinstance(leaf.kernel, Precomputed)]
+    return {path[0] for path in paths if len(path) == 1}
+
+
 def _places(leaf: Leaf) -> tuple[Any, ...]:
     """Return the selections around an innermost kernel, outermost first, in a form that can be compared."""
     return tuple(_hashable(tuple(columns) if isinstance(columns, list) else columns) for columns in leaf.view)
@@ -88,4 +101,6 @@ def _views(X: dict[str, Any], index: Array, given: set[str], computed: set[tuple
             raise ValueError(
                 f"The view {path[0]!r} is a precomputed Gram matrix for one kernel and a table for another."
             )
-    return Views({name: index if name in given else block[index] for name, block in X.items()})
+    return Views(
+        {name: GramRows.of(block).numbers(index) if name in given else block[index] for name, block in X.items()}
+    )

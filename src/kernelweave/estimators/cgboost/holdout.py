@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.data import Views
+from kernelweave.data import GramRows, Views
 from kernelweave.data.kinds import blocks_of
 from kernelweave.kernels import Kernel, reference
 
@@ -65,7 +65,7 @@ def matrices(kernels: Sequence[Kernel], X: Any) -> set[str]:
     kept = reference(kernels, X, np.zeros(1, np.int64))
     blocks, views = blocks_of(kept), blocks_of(X)
     if blocks is not None and views is not None:
-        return {name for name, block in views.items() if block.shape[1:] != blocks[name].shape[1:]}
+        return {name for name in views if isinstance(blocks[name], GramRows)}
     return {""} if isinstance(kept, np.ndarray) and kept.ndim == 1 else set()
 
 
@@ -73,5 +73,8 @@ def cut(X: Any, rows: Array | slice, columns: Array, given: set[str]) -> Any:
     """Return some rows; of Gram matrices (the views `given`) the columns of the training rows `columns` alone."""
     views = blocks_of(X)
     if views is not None:
-        return Views({name: block[rows][:, columns] if name in given else block[rows] for name, block in views.items()})
+        tables = {name for name in given if not isinstance(views[name], GramRows)}  # the others know their columns
+        return Views(
+            {name: block[rows][:, columns] if name in tables else block[rows] for name, block in views.items()}
+        )
     return X[rows][:, columns] if given else X[rows]

@@ -13,6 +13,7 @@ import numpy as np
 from kernelweave.data.blocks import sample_rows
 from kernelweave.engines import one_blas_thread
 from kernelweave.estimators.base import Array, Estimator
+from kernelweave.estimators.definite import refuse_if_noise_counts
 from kernelweave.estimators.feature_models import (
     FINER_AGAIN,
     MOST_VALUES,
@@ -27,10 +28,10 @@ from kernelweave.estimators.fitting import join_traces, keep_certificate, make_m
 from kernelweave.estimators.kernel_list import KernelList, fitted_to, refuse_overflow
 from kernelweave.estimators.proof import Proof, is_rounded
 from kernelweave.estimators.targets import Targets
-from kernelweave.kernels import Kernel, Precomputed, reference
+from kernelweave.kernels import Kernel, reference
 from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import count
-from kernelweave.kernels.tree import all_leaves
+from kernelweave.kernels.reference import takes_gram
 from kernelweave.operators import Task, choose
 from kernelweave.operators.base import Restrictable
 from kernelweave.operators.expansion.base import Expansion
@@ -48,6 +49,7 @@ from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import TINY
 from kernelweave.solvers.result import Result
 
+NEEDED = "multiple kernel learning needs kernels that are"
 FACTORISED = "mkl of factorised kernels"
 """What a certificate is about whose proof for the kernels themselves would take too long."""
 ATTEMPTS = 4
@@ -104,6 +106,7 @@ class MKLEstimator(Estimator):
                 operators = self._hold(X, EXACTLY)
             elif attempt < ATTEMPTS:
                 operators = self._bind_all(X, targets.weight, FINER_AGAIN**attempt)
+        refuse_if_noise_counts(self._factorised or self.kernels_, X, results, self.tol, NEEDED)
         self._keep_all(results, X, operators)
         warn_unless_converged(results, self.tol)
         self._warn_alike(X)
@@ -166,8 +169,7 @@ class MKLEstimator(Estimator):
             check_mkl_solver(self.solver, self._loss(), self._norm())
         engine, given = self._engine(), self._kernel_list.on(X, weight)
         self.kernel_names_ = np.array([repr(kernel) for kernel in given])
-        what = "multiple kernel learning needs kernels that are"
-        scaled = fitted_to(given, X, weight, self.normalize, engine, self.fit_intercept is not True, what)
+        scaled = fitted_to(given, X, weight, self.normalize, engine, self.fit_intercept is not True, NEEDED)
         need = self._need(scaled, X.shape[0])
         self._factorised = None
         if need == "design":
@@ -275,7 +277,7 @@ def kernel_correlations(
 
 def alike_pair(kernels: Sequence[Kernel], X: Any, weights: Array) -> tuple[int, int] | None:
     """Return the heaviest kernel that has a near copy, with that copy."""
-    if any(isinstance(leaf.kernel, Precomputed) for leaf in all_leaves(kernels)):
+    if takes_gram(kernels):  # some rows of a whole matrix do not know their columns
         return None
     used = np.flatnonzero(weights > 0)
     used = used[np.argsort(-weights[used], kind="stable")]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave.estimators.base import Array, Estimator
+from kernelweave.estimators.definite import refuse_if_noise_counts
 from kernelweave.estimators.fitting import join_traces, keep_certificate, make_monitor, warn_unless_converged
 from kernelweave.estimators.kernel_list import KernelList, fitted_to, refuse_overflow
 from kernelweave.estimators.proof import proved_for_one
@@ -20,6 +21,8 @@ from kernelweave.solvers.choose import choose_svm_solver, svm_need
 from kernelweave.solvers.loop import Stop, run
 from kernelweave.solvers.problems import Problem
 from kernelweave.solvers.result import Result
+
+NEEDED = "a support vector machine needs a kernel that is"
 
 
 class KernelEstimator(Estimator):
@@ -40,6 +43,7 @@ class KernelEstimator(Estimator):
         loss, operator = self._loss(), self._bind(X, targets.weight)
         problems = (Problem(operator, loss, y, targets.cost, self._intercept(), targets.total) for y in targets.values)
         results = self._solve(problems)
+        refuse_if_noise_counts([self.kernel_], X, results, self.tol, NEEDED)
         self._keep(results, X)
         warn_unless_converged(results, self.tol)
 
@@ -47,8 +51,7 @@ class KernelEstimator(Estimator):
         """Fix what the kernel learns from the rows, and bind it to them within the memory limit."""
         engine, (need, store) = self._engine(), svm_need(self.solver, self.solver_params)
         given, centre = self._kernel_list.on(X, weight), self.fit_intercept is not True
-        what = "a support vector machine needs a kernel that is"
-        (self.kernel_,) = fitted_to(given, X, weight, self.normalize, engine, centre, what)
+        (self.kernel_,) = fitted_to(given, X, weight, self.normalize, engine, centre, NEEDED)
         task = Task([self.kernel_], X, engine, self.memory_limit, self.tol, need, store)
         operator, self.memory_plan_ = choose(task)
         refuse_overflow(given, operator.diag())
