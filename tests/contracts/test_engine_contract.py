@@ -185,7 +185,7 @@ def test_a_solver_of_one_kernel(name):
 def test_a_solver_of_many_kernels(name):
     entry = MKL_SOLVERS[name]
     sets = ["dense design", "sparse design"] if entry.primal else ["recomputed", "k-mers by degree"]
-    loss = make_loss("logistic" if name in ("svrg", "proximal_gradient") else "hinge")
+    loss = make_loss("hinge" if "hinge" in entry.losses else "logistic")
 
     def solved(make, engine):
         problem = MKLProblem(make(engine), loss, LABELS[None], np.full(N, 2.0), LpBall(2.0), "free", 0.0)

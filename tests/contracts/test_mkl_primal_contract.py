@@ -21,7 +21,7 @@ from oracles.losses import PARAMETERS, VALUES
 N, C = 100, 1.0
 NORMS = (4 / 3, 2.0, 4.0)
 WALKERS = [name for name, entry in MKL_SOLVERS.items() if entry.primal]
-TOL = {"svrg": 1e-7, "proximal_gradient": 1e-7}
+TOL = {"svrg": 1e-7, "proximal_gradient": 1e-7, "block_coordinate": 1e-9}
 """What each one reaches in a test; subgradient methods slow down long before."""
 COARSE = 2e-3
 STEPS = 6000

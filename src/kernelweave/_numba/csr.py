@@ -87,6 +87,23 @@ class CSR:
         _take(*self.arrays(), np.asarray(rows, np.int64), starts, columns, values)
         return replace(self, columns=columns, values=values, starts=starts)
 
+    def only(self, columns: Array, width: int) -> Self:
+        """Return some of so many numbered columns, which rise, in double precision; they are numbered anew."""
+        number = np.full(width, -1, np.int64)
+        number[columns] = np.arange(len(columns))
+        starts = np.zeros(self.n + 1, np.int64)
+        _count_only(*self.arrays(), number, starts)
+        np.cumsum(starts, out=starts)
+        found, values = np.empty(starts[-1], np.uint32), np.empty(starts[-1])
+        _only(*self.arrays(), number, found, values)
+        return replace(self, columns=found, values=values, starts=starts)
+
+    def column_gram(self, weights: Array, width: int) -> Array:
+        """Return ``X' diag(weights) X`` of numbered columns, (width, width)."""
+        out = np.zeros((width, width))
+        _gram(*self.arrays(), weights, out)
+        return out
+
     def times(self, factors: Array | float) -> Self:
         """Return the same features with their values times one number, or times one number a row (n,)."""
         scale = np.repeat(factors, np.diff(self.starts)) if np.ndim(factors) else factors
@@ -191,6 +208,30 @@ def _take(starts, columns, values, rows, new_starts, new_columns, new_values):  
         first, size = starts[rows[j]], new_starts[j + 1] - new_starts[j]
         copy_items(columns, first, new_columns, new_starts[j], size)
         copy_items(values, first, new_values, new_starts[j], size)
+
+
+@jit
+def _count_only(starts, columns, values, number, counts):  # type: ignore[no-untyped-def]
+    for i in range(len(starts) - 1):
+        for t in range(starts[i], starts[i + 1]):
+            counts[i + 1] += number[columns[t]] >= 0
+
+
+@jit
+def _only(starts, columns, values, number, new_columns, new_values):  # type: ignore[no-untyped-def]
+    at = 0
+    for t in range(starts[len(starts) - 1]):
+        if number[columns[t]] >= 0:
+            new_columns[at], new_values[at] = number[columns[t]], values[t]
+            at += 1
+
+
+@jit
+def _gram(starts, columns, values, weights, out):  # type: ignore[no-untyped-def]
+    for i in range(len(starts) - 1):
+        first, last = starts[i], starts[i + 1]
+        for t in range(first, last):
+            row_add(columns[first:last], values[first:last], weights[i] * values[t], out[columns[t]])
 
 
 @jit

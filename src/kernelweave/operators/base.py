@@ -202,6 +202,9 @@ class DesignMatrix(Protocol):
     def taken(self, rows: Array) -> DesignMatrix:
         """Return the same columns on some of the rows, in memory."""
 
+    def columns(self, some: Array) -> Any:
+        """Return some columns, which rise, of all rows, numbered anew, in memory and in double precision."""
+
     def outputs(self, w: Array) -> Array:
         """Return ``X w``, (n,)."""
 

@@ -177,7 +177,8 @@ class MKLEstimator(Estimator):
             params = split_params(self.solver_params)[0]
             scaled = with_features(scaled, X, weight, params, self.memory_limit, finer * self.tol)
         self.kernels_ = scaled
-        operators = self._hold(X, self.tol, need)
+        double = self.solver in MKL_SOLVERS and MKL_SOLVERS[self.solver].double
+        operators = self._hold(X, 0.0 if double else self.tol, need)
         lengths = operators.design.squares() if need == "design" else operators.diagonals()
         if not np.isfinite(lengths).all():
             refuse_overflow(self.kernel_names_, operators.diagonals())

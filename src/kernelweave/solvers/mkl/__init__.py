@@ -11,6 +11,7 @@ from kernelweave.losses import LOSSES, Loss
 from kernelweave.solvers.mkl.cutting.level import LevelMethod
 from kernelweave.solvers.mkl.cutting.silp import SILP
 from kernelweave.solvers.mkl.cutting.silp_chunking import SILPChunking
+from kernelweave.solvers.mkl.gradient.blocks.solver import BlockCoordinate
 from kernelweave.solvers.mkl.gradient.proximal_gradient import ProximalGradient
 from kernelweave.solvers.mkl.gradient.smooth import Smooth
 from kernelweave.solvers.mkl.gradient.subgradient.obscure import Obscure
@@ -49,6 +50,7 @@ class Entry:
     suits : tells from the properties of a loss whether the solver is for it
     certifies : "mkl" for the common objective, else the problem that it solves instead
     primal : whether it walks in the space of explicit features
+    double : whether it needs these in double precision, whatever the tolerance
     """
 
     make: type
@@ -57,6 +59,7 @@ class Entry:
     shared_weights: bool = True
     certifies: str = "mkl"
     primal: bool = False
+    double: bool = False
 
     @property
     def losses(self) -> tuple[str, ...]:
@@ -77,6 +80,9 @@ MKL_SOLVERS: dict[str, Entry] = {
     "hessian": Entry(HessianMKL),
     "lp": Entry(LpNorm, largest_p=np.inf),
     "smooth": Entry(Smooth, boxed, shared_weights=False, certifies="smoothed"),
+    "block_coordinate": Entry(
+        BlockCoordinate, smooth, largest_p=np.inf, shared_weights=False, primal=True, double=True
+    ),
     "svrg": Entry(SVRG, smooth, largest_p=np.inf, shared_weights=False, primal=True),
     "proximal_gradient": Entry(ProximalGradient, smooth, largest_p=np.inf, shared_weights=False, primal=True),
     "ufo": Entry(UFO, lipschitz, largest_p=np.inf, shared_weights=False, primal=True),

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave._numba.csr import CSR, stacked
 from kernelweave.data.blocks import FEATURE_ROWS, spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array
 from kernelweave.operators.features.design.make import Stream, offsets_of
 from kernelweave.operators.features.design.maps import ColumnMap
-from kernelweave.operators.features.design.rows import DESIGN_ROWS, Rows, correlated
+from kernelweave.operators.features.design.rows import DESIGN_ROWS, DenseRows, Rows, correlated
 
 PART_BYTES = 1 << 25
 """Dense features that one worker makes at a time for a proof in double precision."""
@@ -105,6 +106,16 @@ class Design:
         """Return the same columns on some of the rows, in memory."""
         some = self.source.taken(np.asarray(rows, np.int64))
         return Design(self.maps, some, [slice(0, some.n)], self.engine)
+
+    def columns(self, some: Array) -> Rows:
+        """Return some columns of all rows, numbered anew, in memory and in double precision."""
+        made = [self.part(i).only(some, self.width) for i in range(len(self.parts))]
+        if len(made) == 1:
+            return made[0]
+        tables = [part.values for part in made if isinstance(part, DenseRows)]
+        return (
+            DenseRows(np.concatenate(tables)) if tables else stacked([part for part in made if isinstance(part, CSR)])
+        )
 
     def _over(self, out: Array, work: Callable[[Rows, slice, Array], None]) -> None:
         """Call work(part, some rows in it, their outputs) for every part, on all workers; `out` is (n,) or (m, n)."""

@@ -24,6 +24,8 @@ from kernelweave.kernels.base import Array
 
 DESIGN_ROWS = 1024
 """Rows of one part of a product; cut by size, so that bits do not depend on threads."""
+GRAM_ROWS = 4096
+"""Rows whose part of a Gram matrix of columns is computed together."""
 FEWEST_SUMS, MOST_SUMS = 4, 16
 """Vectors over all columns that rows are added up in, before these are added..."""
 ENTRIES_PER_SUM = 8
@@ -55,6 +57,18 @@ class DenseRows(NamedTuple):
     def taken(self, rows: Array) -> DenseRows:
         """Return some of the rows."""
         return DenseRows(self.values[rows])
+
+    def only(self, columns: Array, width: int) -> DenseRows:
+        """Return some of the columns, in double precision."""
+        return DenseRows(np.ascontiguousarray(self.values[:, columns], np.float64))
+
+    def column_gram(self, weights: Array, width: int) -> Array:
+        """Return ``X' diag(weights) X``, (width, width), of weights that are not negative."""
+        scale, out = np.sqrt(weights), np.zeros((width, width))
+        for cut in spans(self.n, GRAM_ROWS):
+            some = self.values[cut] * scale[cut, None]
+            out += some.T @ some
+        return out
 
     def outputs(self, w: Array, span: slice, out: Array) -> None:
         """Add the outputs of the rows of a span to `out`, (rows,)."""

@@ -1,0 +1,1 @@
+"""Block coordinate descent over working sets of kernels."""

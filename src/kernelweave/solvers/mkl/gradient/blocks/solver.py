@@ -1,0 +1,164 @@
+"""Block coordinate descent over working sets of kernels, with second-order models of the losses.
+
+Solves, for losses with a bounded second derivative and every p >= 1,
+
+    min over w, b   1/2 (sum_k |w_k|^r)^(2/r) + sum_i c_i loss(f_i, y_i),     f = X w + b,     r = 2p / (p + 1)
+
+and gives back w, b, the kernel weights that belong to w, and the dual point of the last evaluation (`primal`).  An
+iteration is a proximal Newton step on a working set of blocks:
+
+    evaluate    alpha_i = -c_i loss'(f_i), v = X' alpha, both objectives: one pass over all columns
+    enlarge     by the blocks that are farthest from their optimality condition: |v_k| <= N where w_k = 0 (p = 1),
+                v_k = N^(2-r) |w_k|^(r-2) w_k elsewhere;   N the group norm of w
+    model       H = X_W' diag(c loss'') X_W of the working set W, the intercept taken out;  minimise it (`model`)
+    search      go along the step to the minimum of the model as far as the objective falls enough
+
+The squared norm is part of every step as it is, so there is no strength of a penalty to be searched for.  The columns
+of a working set are few, so H is small and all coordinate steps happen in it, whatever the number of rows.  For p = 1
+working sets follow the support (Massias, Gramfort and Salmon 2018); for p > 1 every block is in it where they fit.
+Losses with pieces of no curvature get a share of their largest curvature while steps have to be shortened.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelweave.solvers.certificate import PrimalPoint
+from kernelweave.solvers.loop import Stop
+from kernelweave.solvers.mkl.gradient.blocks.model import Model
+from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation, PrimalSolver, block_squares, intercept_at
+from kernelweave.solvers.mkl.problem import MKLProblem
+from kernelweave.solvers.problems import SUFFICIENT, TINY, Array, dot
+
+FIRST_COLUMNS = 256
+"""Columns of a first working set: so few that their Gram matrix costs next to nothing."""
+MOST_COLUMNS = 3000
+"""Columns of a working set at the most; their matrix takes 72 MB."""
+PASS_COLUMNS = 10.0
+"""A Gram matrix of sqrt(this times d) columns takes as long as a pass over d columns."""
+INNER = 0.3
+"""The model is solved to the square of this times the tolerance: the dual point follows residuals, not objectives."""
+LOOSE = 0.1
+"""Share of the gap to which the model is solved while blocks enter the working set."""
+ROUNDING = 1e-15
+"""Relative to the objective, a change that is rounding."""
+HALVINGS = 40
+LEAST_DAMPING, DAMPING = 0.01, 0.1
+"""Shares of the largest curvature below which none is added, and that are added after a first shortened step."""
+
+
+class BlockCoordinate(PrimalSolver):
+    """Proximal Newton steps on working sets of kernels, each solved by block coordinate descent on a small matrix.
+
+    Parameters
+    ----------
+    first : columns of the first working set; None for a number that suits the design
+    """
+
+    def __init__(self, first: int | None = None):
+        if first is not None and first < 1:
+            raise ValueError(f"first={first!r} must be at least 1, or None.")
+        self.first = first
+
+    def init(self, problem: MKLProblem, start: PrimalPoint | None, stop: Stop) -> None:
+        """Start from a former normal vector, or from zero."""
+        super().init(problem, start, stop)
+        self.seen: PrimalEvaluation | None = None
+        self.r, self.sizes = problem.ball.exponent, np.diff(self.design.offsets)
+        suits = max(FIRST_COLUMNS, int(np.sqrt(PASS_COLUMNS * self.design.width)))
+        self.room = min(self.first or suits, MOST_COLUMNS)
+        self.working: Array = np.zeros(self.design.m, bool)
+        self.chosen: Array = np.empty(0, np.int64)
+        self.damping, self.bend, self.H = 0.0, np.empty(0), np.empty((0, 0))
+
+    def step(self) -> None:
+        """Evaluate the start; then enlarge the working set, minimise the model on it, and evaluate where that led."""
+        if self.seen is None:
+            self.seen = self.evaluate(self.w, self.b)
+            if self.gap(self.seen) <= self.stop.tol:
+                return
+        seen = self.seen
+        self._enlarge(seen)
+        self._bend(seen)
+        norms, inside = seen.norms, self.working
+        rest = float((norms[~inside] ** self.r).sum())
+        model = Model(self.H, np.concatenate([[0], np.cumsum(self.sizes[inside])]), self.r, rest)
+        limit = max((INNER * self._aim(seen)) ** 2, ROUNDING) * abs(seen.primal)
+        w, g = seen.w[self.chosen], -seen.v[self.chosen]
+        step = model.minimize(w, g, limit) - w
+        new = model.norm_term(model.norms(w + step)) - model.norm_term(model.norms(w))
+        fall = new + dot(g, step) + 0.5 * dot(step, self.H @ step)
+        self.seen = self._search(seen, step, min(fall, 0.0))
+
+    def _aim(self, seen: PrimalEvaluation) -> float:
+        """Return the gap that the next point is to reach: the one asked for, or half-way there while blocks enter."""
+        if self.working.all():
+            return self.stop.tol
+        return max(self.stop.tol, LOOSE * min(1.0, self.gap(seen)))
+
+    def _enlarge(self, seen: PrimalEvaluation) -> None:
+        """Take the worst blocks into the working set; let go of zero blocks where it would get too large."""
+        if self.working.all():
+            return
+        far = self._violations(seen)
+        used = self.working | (seen.norms > 0)
+        if self.sizes[used].sum() + self.room > MOST_COLUMNS:
+            used = seen.norms > 0
+            used = used if self.sizes[used].sum() + self.room <= MOST_COLUMNS else np.zeros(len(used), bool)
+        order = np.argsort(-np.where(used, -1.0, far), kind="stable")
+        order = order[~used[order] & (far[order] > 0)]
+        width = np.cumsum(self.sizes[order])
+        fits = max(1, int(np.searchsorted(width, self.room, side="right")))
+        used[order[:fits]] = True
+        if not np.array_equal(used, self.working):
+            self.room = min(MOST_COLUMNS // 2, max(self.room, int(self.sizes[used].sum())))
+            self.working, self.chosen = used, np.flatnonzero(np.repeat(used, self.sizes))
+            self.columns, self.bend = self.design.columns(self.chosen), np.empty(0)
+
+    def _violations(self, seen: PrimalEvaluation) -> Array:
+        """Return how far each block is from its optimality condition, (m,)."""
+        norms, size = seen.norms, float((seen.norms**self.r).sum()) ** (1.0 / self.r)
+        pull = np.zeros(len(norms))
+        used = norms > 0
+        pull[used] = size ** (2.0 - self.r) * norms[used] ** (self.r - 2.0)
+        left = np.sqrt(block_squares(seen.v - np.repeat(pull, self.sizes) * seen.w, self.design.offsets))
+        return left if self.r > 1.0 else np.where(used, left, np.maximum(left - size, 0.0))
+
+    def _bend(self, seen: PrimalEvaluation) -> None:
+        """Compute H where the curvature or the working set has changed."""
+        loss = self.problem.loss
+        curvature = loss.curvature(seen.f, self.y)
+        bend = self.cost * (curvature + self.damping * (loss.bend - curvature))
+        if np.array_equal(bend, self.bend):
+            return
+        self.bend = bend
+        self.H = self.columns.column_gram(bend, len(self.chosen))
+        if self.problem.intercept != "none":
+            self.columns.correlate(bend, slice(0, self.columns.n), mean := np.zeros(len(self.chosen)))
+            whole = float(bend.sum()) + (1.0 if self.problem.intercept == "regularized" else 0.0)
+            self.H -= np.outer(mean, mean / max(whole, TINY))
+
+    def _search(self, seen: PrimalEvaluation, step: Array, fall: float) -> PrimalEvaluation:
+        """Go along a step as far as the objective falls enough, and evaluate there."""
+        along = np.zeros(self.design.n)
+        self.columns.outputs(step, slice(0, self.design.n), along)
+        share, w, plain = 1.0, seen.w.copy(), seen.f - seen.b
+        for _ in range(HALVINGS):
+            w[self.chosen] = seen.w[self.chosen] + share * step
+            f = plain + share * along
+            b = intercept_at(self.problem, f, seen.b)
+            value = self._objective(w, f + b, b)
+            if value <= seen.primal + SUFFICIENT * share * fall + ROUNDING * abs(seen.primal):
+                break
+            share *= 0.5
+        shortened = max(DAMPING, 2.0 * self.damping)
+        self.damping = min(1.0, shortened) if share < 1.0 else 0.25 * self.damping
+        self.damping = self.damping if self.damping >= LEAST_DAMPING else 0.0
+        return self.evaluate(w, b)
+
+    def _objective(self, w: Array, f: Array, b: float) -> float:
+        norms = np.sqrt(block_squares(w, self.design.offsets))
+        value = 0.5 * float((norms**self.r).sum()) ** (2.0 / self.r) + dot(
+            self.cost, self.problem.loss.value(f, self.y)
+        )
+        return value + (0.5 * b * b if self.problem.intercept == "regularized" else 0.0)
