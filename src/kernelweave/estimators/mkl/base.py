@@ -178,7 +178,7 @@ class MKLEstimator(Estimator):
             scaled = with_features(scaled, X, weight, params, self.memory_limit, finer * self.tol)
         self.kernels_ = scaled
         double = self.solver in MKL_SOLVERS and MKL_SOLVERS[self.solver].double
-        operators = self._hold(X, 0.0 if double else self.tol, need)
+        operators = self._hold(X, EXACTLY if double else self.tol, need)
         lengths = operators.design.squares() if need == "design" else operators.diagonals()
         if not np.isfinite(lengths).all():
             refuse_overflow(self.kernel_names_, operators.diagonals())
