@@ -129,16 +129,21 @@ def normalizations() -> Table:
 @table
 def svm_solvers() -> Table:
     """Return the solvers for one kernel."""
+    from kernelweave.solvers.loop import limits_of
     from kernelweave.solvers.svm import SVM_SOLVERS
 
-    rows = {name: (code(f'"{name}"'), summary(make), parameters(make)) for name, make in SVM_SOLVERS.items()}
-    return Table(("`solver=`", "algorithm", "`solver_params=`"), rows)
+    rows = {
+        name: (code(f'"{name}"'), summary(make), limits_of(make).words(), parameters(make))
+        for name, make in SVM_SOLVERS.items()
+    }
+    return Table(("`solver=`", "algorithm", "most iterations", "`solver_params=`"), rows)
 
 
 @table
 def mkl_solvers() -> Table:
     """Return the solvers for many kernels."""
     from kernelweave.losses import LOSSES
+    from kernelweave.solvers.loop import limits_of
     from kernelweave.solvers.mkl import MKL_SOLVERS
 
     rows = {}
@@ -146,8 +151,12 @@ def mkl_solvers() -> Table:
         norm = "1" if entry.largest_p == 1.0 else "1 and more"
         some = "every" if set(entry.losses) == set(LOSSES) else listed(entry.losses)
         proves = "" if entry.certifies == "mkl" else entry.certifies
-        rows[name] = (code(f'"{name}"'), summary(entry.make), norm, some, proves, parameters(entry.make))
-    heads = ("`solver=`", "algorithm", "`norm=`", "losses", "certifies another problem", "`solver_params=`")
+        most = limits_of(entry.make).words()
+        rows[name] = (code(f'"{name}"'), summary(entry.make), norm, some, proves, most, parameters(entry.make))
+    heads = (
+        "`solver=`", "algorithm", "`norm=`", "losses", "certifies another problem", "most iterations",
+        "`solver_params=`",
+    )  # fmt: skip
     return Table(heads, rows)
 
 

@@ -233,7 +233,7 @@ def test_new_rows_are_normalised_as_training_rows_were(how, fit_intercept):
 
 
 def test_a_limit_of_iterations_warns_with_the_gap():
-    with pytest.warns(ConvergenceWarning, match=r"The duality gap is [0-9.e-]+, above tol=1e-09, after 1 iterations"):
+    with pytest.warns(ConvergenceWarning, match=r"The duality gap is [0-9.e-]+, above tol=1e-09, after 1 iteration;"):
         model = kw.KernelClassifier(KERNEL, C=100, tol=1e-9, max_iter=1).fit(X, Y)
     assert not model.converged_
     assert model.n_iter_ == 1
@@ -318,8 +318,8 @@ def test_nu_bounds_the_share_outside():
         ({"C": float("nan")}, r"C=nan must be a positive number\."),
         ({"tol": 0.0}, r"tol=0\.0 must be a positive number\."),
         ({"sigma": -2}, r"sigma=-2 must be a positive number\."),
-        ({"max_iter": 0}, r"max_iter=0 must be a positive integer, or -1 for no limit\."),
-        ({"max_iter": 2.5}, r"max_iter=2\.5 must be a positive integer, or -1 for no limit\."),
+        ({"max_iter": 0}, r"max_iter=0 must be a positive integer, or -1 for the solver's own limit\."),
+        ({"max_iter": 2.5}, r"max_iter=2\.5 must be a positive integer, or -1 for the solver's own limit\."),
         ({"fit_intercept": "maybe"}, r"fit_intercept='maybe' must be True, False or 'regularized'\."),
         ({"loss": "log"}, r"loss='log' is unknown; choose one of hinge, logistic, squared_hinge, smooth_hinge\."),
         ({"loss": "squared"}, r"loss='squared' is for regression, not for classification; choose one of hinge, "),

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kernelweave.engines import Engine, choose_engine
+from kernelweave.estimators.advice import Facts
 from kernelweave.estimators.fitting import show_compilation
 from kernelweave.estimators.inputs import new_rows, positive, training_rows
 from kernelweave.estimators.kernel_list import KernelList
@@ -61,7 +62,9 @@ class Estimator(BaseEstimator, ABC):
         if self.fit_intercept not in INTERCEPTS:
             raise ValueError(f"fit_intercept={self.fit_intercept!r} must be True, False or 'regularized'.")
         if not isinstance(self.max_iter, int | np.integer) or (self.max_iter < 1 and self.max_iter != -1):
-            raise ValueError(f"max_iter={self.max_iter!r} must be a positive integer, or -1 for no limit.")
+            raise ValueError(
+                f"max_iter={self.max_iter!r} must be a positive integer, or -1 for the solver's own limit."
+            )
         show_compilation(self.verbose)
 
     def _loss(self) -> Loss:
@@ -70,6 +73,10 @@ class Estimator(BaseEstimator, ABC):
     def _intercept(self) -> str:
         """Return how the intercept is treated, as problems spell it."""
         return INTERCEPTS[self.fit_intercept]
+
+    def _facts(self, diagonal: Array, cost: Array, loss: Loss, norm: float | None = None) -> Facts:
+        """Return what a warning about a fit asks for."""
+        return Facts(float(self.tol), int(self.max_iter), self.solver_, diagonal, cost, loss, norm)
 
     def _engine(self) -> Engine:
         return choose_engine(self.engine, self.n_jobs)

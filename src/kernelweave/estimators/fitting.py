@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from kernelweave._numba import listen
+from kernelweave.estimators.advice import Facts, sentence
 from kernelweave.solvers.loop import Monitor, Progress
 from kernelweave.solvers.result import Result, Trace
 
@@ -65,16 +66,14 @@ class StoppedEarly(ConvergenceWarning):
     """A fit was interrupted, by the user or by a callback; the best model so far is kept."""
 
 
-def warn_unless_converged(results: list[Result], tol: float) -> None:
-    """Warn with the gap that was reached."""
+def warn_unless_converged(results: list[Result], facts: Callable[[], Facts]) -> None:
+    """Warn with the gap that was reached and with what would help, for which `facts` are asked."""
     gap = max(result.gap for result in results)
     if any(result.interrupted for result in results):
         text = f"Stopped early at a duality gap of {gap:.2g}: the best model so far is kept."
         warnings.warn(text, StoppedEarly, stacklevel=4)
     elif not all(result.converged for result in results):
-        steps = max(result.n_iter for result in results)
-        text = f"The duality gap is {gap:.2g}, above tol={tol:g}, after {steps} iterations; raise max_iter or tol."
-        warnings.warn(text, ConvergenceWarning, stacklevel=4)
+        warnings.warn(sentence(results, facts()), ConvergenceWarning, stacklevel=4)
 
 
 def show_compilation(verbose: int) -> None:

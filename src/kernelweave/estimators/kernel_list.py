@@ -15,6 +15,7 @@ from kernelweave.estimators.overlap import warn_if_nothing_shared
 from kernelweave.kernels import Kernel, Precomputed, parse
 from kernelweave.kernels.positional.windows import Windows
 from kernelweave.kernels.reference import takes_gram
+from kernelweave.kernels.tree import all_leaves
 
 Array = np.ndarray
 
@@ -72,6 +73,11 @@ class KernelList:
         given = self.given if isinstance(self.given, list | tuple) else [self.given]
         known = [Precomputed() if isinstance(one, str) and one == "precomputed" else one for one in given]
         return len(known) > 0 and all(isinstance(one, Kernel) for one in known) and takes_gram(known)
+
+    @property
+    def holds_gram(self) -> bool:
+        """Whether some part of X is a Gram matrix, whose columns belong to its rows."""
+        return any(isinstance(leaf.kernel, Precomputed) for leaf in all_leaves(self.described()))
 
 
 def as_kernel(kernel: Any) -> Kernel:

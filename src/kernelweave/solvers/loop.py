@@ -5,28 +5,102 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from kernelweave.solvers.certificate import Ledger, PrimalPoint
 from kernelweave.solvers.result import Result, Trace
 
-STALLED = 1000
-"""A run whose best points have not changed for so many iterations has met the limits of rounding and ends."""
+INNER_ITERATIONS = 2000
+"""Most iterations of one SVM inside another solver: it goes on from where it ended when it is asked for again."""
+PROGRESS = 0.01
+"""Share of the gap, or of either objective, that must be gained for a run to count as moving."""
 SHOWN = {"columns": "columns", "train_error": "training error", "validation_error": "held-out error"}
 """Further columns of a trace that are worth a word while a run goes on, and their names."""
 
 
 @dataclass(frozen=True)
 class Stop:
-    """When to stop: at a relative gap, or after so many iterations (-1: no limit).
+    """When to stop: at a relative gap, or after so many iterations (-1: the limit of the solver's own).
 
-    `polish` asks for the exact optimum of the free variables where that is cheap; inner solves do without.
+    `polish` asks for the best certificate: the best multiple of the classifier, and numbers in double precision.  The
+    solves inside of another solver do without.
     """
 
     tol: float = 1e-3
     max_iter: int = -1
     polish: bool = True
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a solver gives up by itself; a run counts iterations, never seconds, so that results do not depend on them.
+
+    iterations : most iterations, where the user sets no limit
+    rows : one more iteration for every so many rows; 0 for none
+    inside : most iterations of solvers inside, in all; 0 for no limit
+    patience : iterations without progress after which a run has stalled; later as many as led to the last progress
+    instead : solvers that may do where this one gives up, best first
+    """
+
+    iterations: int = 10_000
+    rows: int = 0
+    inside: int = 0
+    patience: int = 1000
+    instead: tuple[str, ...] = ()
+
+    def most(self, n: int) -> int:
+        """Return the most iterations on n rows.
+
+        >>> Limits(500, rows=10).most(1000)
+        600
+        """
+        return self.iterations + (n // self.rows if self.rows else 0)
+
+    def words(self) -> str:
+        """Return the most iterations in words.
+
+        >>> Limits(500, rows=10).words()
+        '500 + n / 10'
+        """
+        return f"{self.iterations}" + (f" + n / {self.rows}" if self.rows else "")
+
+
+def limits_of(solver: Any) -> Limits:
+    """Return the limits that a solver, or its class, declares."""
+    limits: Limits = getattr(solver, "limits", Limits())
+    return limits
+
+
+class Stall:
+    """Tells whether a run still moves.
+
+    The gap, or one of the objectives, must gain a share of itself within a window of iterations.  The window is the
+    patience of the solver, and as long as the way to the last progress where that is longer: a run that gets ever
+    slower is let go.
+    """
+
+    def __init__(self, patience: int):
+        self.patience, self.at = patience, 0
+        self.primal, self.dual = math.inf, -math.inf
+
+    def stalled(self, iteration: int, primal: float, dual: float) -> bool:
+        """Take note of the best objectives after an iteration; return whether the run has stalled.
+
+        >>> stall = Stall(2)
+        >>> [stall.stalled(i + 1, primal, 0.0) for i, primal in enumerate([2.0, 1.0, 1.0, 1.0, 1.0])]
+        [False, False, False, False, True]
+        """
+        if self._moved(primal, dual):
+            self.at, self.primal, self.dual = iteration, primal, dual
+        return iteration - self.at > max(self.patience, self.at)
+
+    def _moved(self, primal: float, dual: float) -> bool:
+        if math.isinf(self.primal) or math.isinf(self.dual):
+            return primal < self.primal or dual > self.dual
+        down, up = self.primal - primal, dual - self.dual
+        gap = self.primal - self.dual
+        return down + up > PROGRESS * gap or down > PROGRESS * abs(self.primal) or up > PROGRESS * abs(self.dual)
 
 
 @dataclass(frozen=True)
@@ -55,7 +129,10 @@ Monitor = Callable[[Progress], Any]
 
 
 class Solver(Protocol):
-    """An algorithm: set up, one iteration, candidates for the certificate."""
+    """An algorithm: set up, one iteration, candidates for the certificate.
+
+    It declares its `limits`, and counts as `spent` the iterations of solvers inside of it.
+    """
 
     def init(self, problem: Any, start: Any, stop: Stop) -> None:
         """Set up the state; `start` is a former solution to begin from, or None."""
@@ -71,36 +148,44 @@ class Solver(Protocol):
 
 
 def run(solver: Solver, problem: Any, stop: Stop, monitor: Monitor | None = None, start: Any = None) -> Result:
-    """Drive a solver until the gap is reached, the limit is hit, nothing moves, the monitor stops it, or Ctrl-C.
+    """Drive a solver until the gap is reached, a limit is hit, nothing moves, the monitor stops it, or Ctrl-C.
 
     An interrupted run returns the best point so far.
     """
     began = time.perf_counter()
-    ledger, trace, iteration, interrupted = Ledger(problem.smallest_scale), Trace(), 0, False
-    seen, idle = (float("inf"), float("-inf")), 0
+    limits = limits_of(solver)
+    stop = stop if stop.max_iter >= 0 else replace(stop, max_iter=limits.most(_rows(problem)))
+    ledger, trace, iteration, ended = Ledger(problem.smallest_scale), Trace(), 0, "limit"
+    stall = Stall(limits.patience)
     try:
         solver.init(problem, start, stop)
-        while iteration != stop.max_iter:
+        while iteration < stop.max_iter:
             solver.step()
             iteration += 1
             extra = solver.certify(ledger)
             seconds = time.perf_counter() - began
-            primal = ledger.primal.value if ledger.primal else float("inf")
-            dual = ledger.dual.value if ledger.dual else float("-inf")
+            primal = ledger.primal.value if ledger.primal else math.inf
+            dual = ledger.dual.value if ledger.dual else -math.inf
             trace.add(seconds=seconds, primal=primal, dual=dual, gap=ledger.gap, **extra)
             asked = monitor(Progress(iteration, seconds, primal, dual, ledger.gap, extra)) if monitor else None
-            if ledger.gap <= stop.tol:
+            if ledger.gap <= stop.tol or asked:
+                ended = "tol" if ledger.gap <= stop.tol else "interrupted"
                 break
-            if asked:
-                interrupted = True
+            if stall.stalled(iteration, primal, dual):
+                ended = "stalled"
                 break
-            seen, idle = (primal, dual), idle + 1 if (primal, dual) == seen else 0
-            if idle == STALLED:
+            if limits.inside and getattr(solver, "spent", 0) >= limits.inside:
                 break
     except KeyboardInterrupt:
-        interrupted = True
+        ended = "interrupted"
     primal_point = ledger.primal or solver.fallback()
-    return Result(primal_point, ledger.dual, trace, iteration, ledger.gap <= stop.tol, interrupted)
+    return Result(primal_point, ledger.dual, trace, iteration, ledger.gap <= stop.tol, ended)
+
+
+def _rows(problem: Any) -> int:
+    """Return the number of rows of a problem of any kind."""
+    held = getattr(problem, "operator", None) or getattr(problem, "operators", None)
+    return len(problem.y) if held is None else int(held.n)
 
 
 def run_inside(solver: Solver, problem: Any, stop: Stop, start: Any = None) -> Result:

@@ -40,14 +40,22 @@ class Trace:
 
 @dataclass(frozen=True)
 class Result:
-    """The best primal point, the dual point that certifies it, and the history."""
+    """The best primal point, the dual point that certifies it, the history, and what ended it.
+
+    A run ends by "tol", "limit" (of iterations), "stalled" (nothing moved any more) or "interrupted".
+    """
 
     primal: PrimalPoint
     dual: DualPoint | None
     trace: Trace
     n_iter: int
     converged: bool
-    interrupted: bool = False
+    ended: str = "limit"
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a user or a callback ended it."""
+        return self.ended == "interrupted"
 
     @property
     def gap(self) -> float:

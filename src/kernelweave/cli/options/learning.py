@@ -70,7 +70,7 @@ class Effort:
     """How long, and with what, to train."""
 
     tol: Annotated[float | None, option(LEARN, "Relative duality gap at which to stop (default 0.001).")] = None
-    max_iter: Annotated[int | None, option(LEARN, "Most iterations (default no limit).")] = None
+    max_iter: Annotated[int | None, option(LEARN, "Most iterations (default the limit of the solver).")] = None
     memory_limit: Annotated[
         str | None,
         option(LEARN, "Memory for the kernel matrix, such as 4GB (default half of the free).", metavar="SIZE"),

@@ -47,7 +47,7 @@ class CGBoostClassifier(Classifying, CGBoostEstimator):
         some ten thousand rows, else 4,096.  Where not all are priced, the certificate holds for the columns of the last
         round.
     tol : relative duality gap at which to stop
-    max_iter : most rounds; -1 for no limit
+    max_iter : most rounds; -1 for 5000
     fit_intercept : True (free), "regularized" (adds ``|b|`` or ``b^2 / 2`` to the penalty) or False
     normalize : scaling of each kernel on the training rows: "trace" (mean diagonal 1), "cosine" (every diagonal entry
         1), "variance" (centred, mean diagonal 1) or None

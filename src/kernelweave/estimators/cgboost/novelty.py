@@ -42,7 +42,7 @@ class CGBoostNovelty(Detecting, CGBoostEstimator):
         some ten thousand rows, else 4,096.  Where not all are priced, the certificate holds for the columns of the last
         round.
     tol : relative duality gap at which to stop
-    max_iter : most rounds; -1 for no limit
+    max_iter : most rounds; -1 for 5000
     normalize : scaling of each kernel on the training rows: "trace" or "variance" (both mean diagonal 1: seen from the
         centre of the rows, no level would part them from it), "cosine" (every diagonal entry 1) or None
     engine : where work runs: "serial", "threads", an engine object, or None for threads where there is more than one

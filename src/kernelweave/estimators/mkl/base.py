@@ -12,8 +12,10 @@ import numpy as np
 
 from kernelweave.data.blocks import sample_rows
 from kernelweave.engines import one_blas_thread
+from kernelweave.estimators.advice import Facts
 from kernelweave.estimators.base import Array, Estimator
 from kernelweave.estimators.definite import refuse_if_noise_counts
+from kernelweave.estimators.distinct import DistinctRows, distinct_rows
 from kernelweave.estimators.feature_models import (
     FINER_AGAIN,
     MOST_VALUES,
@@ -91,24 +93,26 @@ class MKLEstimator(Estimator):
 
     def _fit(self, X: Any, targets: Targets) -> None:
         """Bind the kernels to checked rows, learn their weights, and set the fitted attributes."""
-        self._finish(X, targets, self._bind_all(X, targets.weight))
+        rows = distinct_rows(X, targets, self._kernel_list.holds_gram)
+        self._finish(X, targets, rows, self._bind_all(rows.X, rows.targets.weight))
 
-    def _finish(self, X: Any, targets: Targets, operators: Any) -> None:
+    def _finish(self, X: Any, targets: Targets, rows: DistinctRows, operators: Any) -> None:
         """Solve, prove for the kernels that were asked for, and go on with finer values where the gap opens again."""
         starts: list[PrimalPoint | None] | None = None
         for attempt in range(1, ATTEMPTS + 1):
-            problems = self._problems(operators, targets)
-            results = self._proved(self._solve_all(problems, starts), problems, X)
+            problems = self._problems(operators, rows.targets)
+            results = self._proved(self._solve_all(problems, starts), problems, rows.X)
             if starts is not None or not self._rounding_opens(results, operators):
                 break
             if self._factorised is None:
                 starts = [result.primal for result in results]
-                operators = self._hold(X, EXACTLY)
+                operators = self._hold(rows.X, EXACTLY)
             elif attempt < ATTEMPTS:
-                operators = self._bind_all(X, targets.weight, FINER_AGAIN**attempt)
-        refuse_if_noise_counts(self._factorised or self.kernels_, X, results, self.tol, NEEDED)
+                operators = self._bind_all(rows.X, rows.targets.weight, FINER_AGAIN**attempt)
+        refuse_if_noise_counts(self._factorised or self.kernels_, rows.X, results, self.tol, NEEDED)
+        results = rows.spread(results, targets.cost)
         self._keep_all(results, X, operators)
-        warn_unless_converged(results, self.tol)
+        warn_unless_converged(results, lambda: self._facts_of(problems[0]))
         self._warn_alike(X)
 
     def _rounding_opens(self, results: list[Result], operators: Any) -> bool:
@@ -116,7 +120,7 @@ class MKLEstimator(Estimator):
         coarse = self._factorised is not None and self.certifies_ != FACTORISED
         if not (coarse or is_rounded(operators)):
             return False
-        return any(not r.converged and not r.interrupted and r.n_iter != self.max_iter for r in results)
+        return any(not r.converged and r.ended in ("tol", "stalled") for r in results)
 
     def _proved(self, results: list[Result], problems: Sequence[MKLProblem], X: Any) -> list[Result]:
         """Return results whose bounds hold for the kernels that were asked for, where that can be afforded."""
@@ -156,6 +160,10 @@ class MKLEstimator(Estimator):
         groups = [targets.values] if shared else [line[None, :] for line in targets.values]
         loss, ball, intercept = self._loss(), LpBall(self._norm()), self._intercept()
         return [MKLProblem(operators, loss, group, targets.cost, ball, intercept, targets.total) for group in groups]
+
+    def _facts_of(self, problem: MKLProblem) -> Facts:
+        """Return what a warning about a fit asks for."""
+        return self._facts(problem.operators.diagonals().mean(axis=0), problem.cost, problem.loss, problem.ball.p)
 
     def _norm(self) -> float:
         return float(self.norm)

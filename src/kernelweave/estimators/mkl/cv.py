@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, roc_auc_score
 from sklearn.model_selection import check_cv
 
 from kernelweave.estimators.base import Array
+from kernelweave.estimators.distinct import DistinctRows, distinct_rows
 from kernelweave.estimators.inputs import positive
 from kernelweave.estimators.mkl.classifier import MKLClassifier
 from kernelweave.estimators.targets import Targets, some_classes
@@ -45,7 +46,7 @@ class MKLClassifierCV(MKLClassifier):
         by solver.  On explicit features, ``{"feature_tolerance": 1e-4}`` says how well kernels without features of
         their own are factorised and ``{"feature_rank": 200}`` by how many features at most
     tol : relative duality gap at which to stop
-    max_iter : most iterations; -1 for no limit
+    max_iter : most iterations; -1 for the limit of the solver, which the manual lists
     fit_intercept : True (free and exact), "regularized" (adds ``b^2 / 2`` to the objective) or False
     normalize : scaling of each kernel on the training rows: "trace" (mean diagonal 1), "cosine" (every diagonal entry
         1), "variance" (centred, mean diagonal 1) or None
@@ -171,7 +172,8 @@ class MKLClassifierCV(MKLClassifier):
         targets = self._learns.read(self, X, y, sample_weight)
         if self.scoring == "roc_auc" and len(self.classes_) > 2:
             raise ValueError("scoring='roc_auc' is for two classes; use 'accuracy' or 'balanced_accuracy'.")
-        operators = self._bind_all(X, targets.weight)
+        rows = distinct_rows(X, targets, self._kernel_list.holds_gram)
+        operators = self._bind_all(rows.X, rows.targets.weight)
         folds = list(check_cv(self.cv, targets.y, classifier=True).split(np.zeros(len(targets.y)), targets.y))
         self.cv_scores_ = np.empty((len(self.norms), len(self.Cs), len(folds)))
         paths = np.zeros((len(self.norms), len(self.Cs), len(folds), operators.m))
@@ -181,15 +183,17 @@ class MKLClassifierCV(MKLClassifier):
                 cost = np.zeros(len(targets.y))
                 cost[train] = targets.cost[train]
                 some_classes(targets.y[train], cost[train])
-                self.cv_scores_[i, :, j], paths[i, :, j] = self._path(operators, replace(targets, cost=cost), test)
+                part, held = replace(rows.targets, cost=rows.summed(cost)), _held(rows, targets, test, j)
+                self.cv_scores_[i, :, j], paths[i, :, j] = self._path(operators, part, held)
         self.path_weights_ = paths.mean(axis=2)
         best = np.unravel_index(self.cv_scores_.mean(axis=2).argmax(), self.cv_scores_.shape[:2])
         self.norm_, self.C_ = float(self.norms[best[0]]), float(self.Cs[best[1]])
         self._trial_norm = self.norm_
-        self._finish(X, replace(targets, cost=self.C_ * targets.cost), operators)
+        chosen = replace(rows, targets=replace(rows.targets, cost=self.C_ * rows.targets.cost))
+        self._finish(X, replace(targets, cost=self.C_ * targets.cost), chosen, operators)
         return self
 
-    def _path(self, operators: Any, targets: Targets, test: Array) -> tuple[Array, Array]:
+    def _path(self, operators: Any, targets: Targets, held: Held) -> tuple[Array, Array]:
         """Return the held-out score and the weights for each C, every solution started from the one before."""
         scores, weights = np.empty(len(self.Cs)), np.empty((len(self.Cs), operators.m))
         starts: list[PrimalPoint | None] | None = None
@@ -197,8 +201,8 @@ class MKLClassifierCV(MKLClassifier):
             results = self._solve_all(self._problems(operators, replace(targets, cost=C * targets.cost)), starts)
             points = [result.primal for result in results]
             starts = list(points)
-            outputs = np.concatenate([self._at(operators, point, test) for point in points])
-            scores[i] = self._score(targets.y[test], outputs)
+            outputs = np.concatenate([self._at(operators, point, held.places) for point in points])
+            scores[i] = self._score(held, outputs)
             weights[i] = np.mean([np.asarray(point.beta) for point in points], axis=0)
         return scores, weights
 
@@ -209,9 +213,26 @@ class MKLClassifierCV(MKLClassifier):
         operator = operators.combined(np.asarray(point.beta))
         return np.stack([product(operator, a)[rows] + b for a, b in zip(point.alpha, np.atleast_1d(point.intercept))])
 
-    def _score(self, y: Array, outputs: Array) -> float:
+    def _score(self, held: Held, outputs: Array) -> float:
         if self.scoring == "roc_auc":
-            return float(roc_auc_score(y == self.classes_[1], outputs[0]))
+            return float(roc_auc_score(held.y == self.classes_[1], outputs[0], sample_weight=held.weight))
         best = (outputs[0] > 0).astype(int) if len(self.classes_) == 2 else outputs.argmax(axis=0)
         measure = accuracy_score if self.scoring == "accuracy" else balanced_accuracy_score
-        return float(measure(y, self.classes_[best]))
+        return float(measure(held.y, self.classes_[best], sample_weight=held.weight))
+
+
+class Held(NamedTuple):
+    """Rows that judge a fold: their places among the distinct rows, labels and weights."""
+
+    places: Array
+    y: Array
+    weight: Array
+
+
+def _held(rows: DistinctRows, targets: Targets, test: Array, fold: int) -> Held:
+    """Return the rows that a fold holds out; those of weight zero do not count."""
+    test = np.arange(len(targets.y))[test]
+    test = test[targets.weight[test] > 0]
+    if len(test) == 0:
+        raise ValueError(f"Every row that fold {fold} holds out has a weight of zero: nothing is left to judge by.")
+    return Held(test if rows.group is None else rows.group[test], targets.y[test], targets.weight[test])

@@ -22,7 +22,7 @@ class MKLNovelty(Detecting, MKLEstimator):
     solver_params : dict of parameters of the solver, such as ``{"smoothing": 0.5}`` for "smooth"; the manual lists them
         by solver
     tol : relative duality gap at which to stop
-    max_iter : most iterations; -1 for no limit
+    max_iter : most iterations; -1 for the limit of the solver, which the manual lists
     normalize : scaling of each kernel on the training rows: "trace" or "variance" (both mean diagonal 1: seen from the
         centre of the rows, no level would part them from it), "cosine" (every diagonal entry 1) or None
     engine : where work runs: "serial", "threads", an engine object, or None for threads where there is more than one

@@ -27,7 +27,7 @@ class MKLRegressor(Regressing, StreamingRegressor):
         their own are factorised and ``{"feature_rank": 200}`` by how many features at most; ``{"total_rows":
         1_000_000}`` how many rows the stream of `partial_fit` has
     tol : relative duality gap at which to stop
-    max_iter : most iterations; -1 for no limit
+    max_iter : most iterations; -1 for the limit of the solver, which the manual lists
     fit_intercept : True (free and exact), "regularized" (adds ``b^2 / 2`` to the objective) or False
     normalize : scaling of each kernel on the training rows: "trace" (mean diagonal 1), "cosine" (every diagonal entry
         1), "variance" (centred, mean diagonal 1) or None

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelweave.estimators.base import Array, Estimator
 from kernelweave.estimators.definite import refuse_if_noise_counts
+from kernelweave.estimators.distinct import distinct_rows
 from kernelweave.estimators.fitting import join_traces, keep_certificate, make_monitor, warn_unless_converged
 from kernelweave.estimators.kernel_list import KernelList, fitted_to, refuse_overflow
 from kernelweave.estimators.proof import proved_for_one
@@ -40,12 +41,14 @@ class KernelEstimator(Estimator):
 
     def _fit(self, X: Any, targets: Targets) -> None:
         """Bind the kernel to checked rows, solve the problem of each output, and set the fitted attributes."""
-        loss, operator = self._loss(), self._bind(X, targets.weight)
-        problems = (Problem(operator, loss, y, targets.cost, self._intercept(), targets.total) for y in targets.values)
+        loss, rows = self._loss(), distinct_rows(X, targets, self._kernel_list.holds_gram)
+        operator, few = self._bind(rows.X, rows.targets.weight), rows.targets
+        problems = (Problem(operator, loss, y, few.cost, self._intercept(), few.total) for y in few.values)
         results = self._solve(problems)
-        refuse_if_noise_counts([self.kernel_], X, results, self.tol, NEEDED)
+        refuse_if_noise_counts([self.kernel_], rows.X, results, self.tol, NEEDED)
+        results = rows.spread(results, targets.cost)
         self._keep(results, X)
-        warn_unless_converged(results, self.tol)
+        warn_unless_converged(results, lambda: self._facts(operator.diag(), few.cost, loss))
 
     def _bind(self, X: Any, weight: Array) -> Operator:
         """Fix what the kernel learns from the rows, and bind it to them within the memory limit."""

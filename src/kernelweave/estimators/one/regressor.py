@@ -24,7 +24,7 @@ class KernelRegressor(Regressing, KernelEstimator):
     solver_params : dict of parameters of the solver, such as ``{"chunk_size": 1024}`` for "chunking"; the manual lists
         them by solver
     tol : relative duality gap at which to stop
-    max_iter : most iterations; -1 for no limit
+    max_iter : most iterations; -1 for the limit of the solver, which the manual lists
     fit_intercept : True (free and exact), "regularized" (adds ``b^2 / 2`` to the objective) or False
     normalize : scaling of each kernel on the training rows: "trace" (mean diagonal 1), "cosine" (every diagonal entry
         1), "variance" (centred, mean diagonal 1) or None

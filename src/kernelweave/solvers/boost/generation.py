@@ -27,7 +27,7 @@ from kernelweave.solvers.boost.rules import Rules, Validation
 from kernelweave.solvers.boost.stages import BoostResult, Stages
 from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint, relative_gap
 from kernelweave.solvers.choose import choose_master
-from kernelweave.solvers.loop import Monitor, Stop, run
+from kernelweave.solvers.loop import Limits, Monitor, Stop, run
 from kernelweave.solvers.result import Result
 
 CHEAP = 2e8
@@ -80,6 +80,8 @@ def generate(
 
 class Generation:
     """The rounds, as `loop.run` drives them; arguments as for `generate`."""
+
+    limits = Limits(5000, patience=500)
 
     def __init__(
         self,
@@ -166,7 +168,8 @@ class Generation:
         stage, coef = self.stages[kept], np.zeros(len(self.rows))
         coef[stage.places] = stage.coef
         bound, u, scanned = self._bound(stage.objective)
-        reason = self.reason or ("TR2" if done.converged else "interrupted" if done.interrupted else "TR4")
+        ended = "TR4" if done.ended == "limit" else done.ended
+        reason = self.reason or ("TR2" if done.converged else ended)
         return BoostResult(
             self.kernels, self.rows, coef, stage.intercept, stage.level, u, stage.objective, bound,
             relative_gap(stage.objective, bound, self.problem.smallest_scale), scanned, done.trace, self.stages, kept,

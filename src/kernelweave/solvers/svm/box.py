@@ -20,6 +20,9 @@ from kernelweave.solvers.svm.polish import polish
 
 NEARLY = 4.0
 """Within so many tolerances of the goal, the best intercept is searched for each certificate."""
+FINE, FINER = 1e-5, 0.1
+"""Gap from which on a goal below it is reached sooner by an exact solution of the free variables than by further steps,
+and the share of the gap that must be left before it is tried again."""
 
 
 class BoxSolver:
@@ -41,7 +44,7 @@ class BoxSolver:
         if problem.free:
             balance(self.v, box, problem.total)
         self.F = product(problem.operator, self.v.sum(axis=0))
-        self.exact = not stop.polish
+        self.exact_from, self.polished = FINE, False
 
     @property
     def alpha(self) -> Array:
@@ -83,14 +86,14 @@ class BoxSolver:
         self.v[:, rows] = v
 
     def certify(self, ledger: Ledger) -> dict[str, float]:
-        """Offer alpha on both sides; once within tolerance, finish the free variables exactly if they are few."""
+        """Offer alpha on both sides; on the way to a fine goal, solve for the free variables where they are few."""
         certify(self.problem, self.alpha, self.F, ledger, guess=self.middle(self.gains()))
         if ledger.gap <= NEARLY * self.stop.tol:
             certify(self.problem, self.alpha, self.F, ledger, rescale=self.stop.polish and ledger.gap > self.stop.tol)
-        if ledger.gap <= self.stop.tol and not self.exact:
-            self.exact = True
-            if polish(self):
-                certify(self.problem, self.alpha, self.F, ledger)
+        self.polished = self.stop.tol < ledger.gap <= self.exact_from and polish(self)
+        if self.polished:
+            certify(self.problem, self.alpha, self.F, ledger)
+            self.exact_from = FINER * ledger.gap
         if ledger.gap <= self.stop.tol and self.stop.polish:
             self.prove(ledger)
         return {}

@@ -20,7 +20,7 @@ import numpy as np
 
 from kernelweave.operators.base import Linadd, product
 from kernelweave.solvers.certificate import Ledger, PrimalPoint
-from kernelweave.solvers.loop import Stop
+from kernelweave.solvers.loop import Limits, Stop
 from kernelweave.solvers.problems import Array, Problem
 from kernelweave.solvers.svm.box import BoxSolver
 
@@ -54,6 +54,8 @@ class Chunking(BoxSolver):
     chunk_size : Q, at least 2
     shrinking : leave out rows that rest at zero, where that saves work
     """
+
+    limits = Limits(2000, rows=20, patience=300, instead=("newton", "dual_coordinate", "smo"))
 
     def __init__(self, chunk_size: int = CHUNK, shrinking: bool = True):
         whole = isinstance(chunk_size, int | np.integer) and not isinstance(chunk_size, bool)

@@ -26,7 +26,7 @@ import numpy as np
 from kernelweave.losses import BoxQP
 from kernelweave.operators.base import DESCENT_STORES, Automaton, Descent, DescentState, PrimalOperator, StringFeatures
 from kernelweave.solvers.certificate import Ledger, PrimalPoint, certify
-from kernelweave.solvers.loop import Stop
+from kernelweave.solvers.loop import Limits, Stop
 from kernelweave.solvers.problems import Array, Problem, dot
 from kernelweave.solvers.svm.box import balance
 
@@ -68,6 +68,7 @@ class DualCoordinate:
     random_state : seed of the order
     """
 
+    limits = Limits(10_000, patience=500, instead=("newton", "chunking"))
     state: DescentState
     local: Descent
     rows: Array

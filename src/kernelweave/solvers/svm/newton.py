@@ -16,12 +16,12 @@ The dual point is ``alpha_i = -c_i loss'(f_i)``; with the best intercept for f i
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from kernelweave.operators.base import Dense, product
 from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint, afresh, best_intercept
 from kernelweave.solvers.certificate import certify as offer
-from kernelweave.solvers.loop import Stop
+from kernelweave.solvers.loop import Limits, Stop
 from kernelweave.solvers.problems import SUFFICIENT, Array, Problem
 
 DIRECT_UP_TO = 1500
@@ -30,6 +30,10 @@ FLATTEST = 1e-12
 """Curvature, relative to the largest, below which a row counts as flat."""
 FORCING = 0.01
 """Conjugate gradients go this far below the square root of the current relative gap."""
+SECTIONS = 100
+"""Sections of the search for the best share of a dual point: enough for shares as small as 1e-17."""
+RIDGES, GROWTH = 16, 10.0
+"""How often a ridge is added where a matrix is indefinite by rounding, and by what it grows each time."""
 SHORT = 0.1
 """After a step shorter than this, conjugate gradients go ten times further: the direction was too rough."""
 
@@ -37,6 +41,7 @@ SHORT = 0.1
 class Newton:
     """Damped Newton steps by Cholesky factors or conjugate gradients, for differentiable losses."""
 
+    limits = Limits(300, patience=30, instead=("smo",))
     problem: Problem
 
     def init(self, problem: Problem, start: Array | None, stop: Stop) -> None:
@@ -90,7 +95,7 @@ class Newton:
         if self.gram is not None:
             matrix = S[:, None] * (self.gram[np.ix_(rows, rows)] + shift) * S
             matrix[np.diag_indices_from(matrix)] += 1.0
-            factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+            factor = positive_factor(matrix)
             return lambda r: cho_solve(factor, r, check_finite=False)
 
         def times(u: Array) -> Array:
@@ -137,7 +142,7 @@ class Newton:
         alpha = self._dual_point()
         K_alpha = afresh(self.problem, alpha) if self.proving else None
         energy = float(alpha @ (product(self.problem.operator, alpha) if K_alpha is None else K_alpha))
-        ledger.offer(dual=DualPoint(alpha, self.problem.dual(alpha, energy)))
+        ledger.offer(dual=best_share(self.problem, alpha, energy))
 
     def _dual_point(self) -> Array:
         """Return the feasible alpha that the outputs point to."""
@@ -152,6 +157,38 @@ class Newton:
         offer(self.problem, self.alpha, self.F, ledger, feasible=False)
         assert ledger.primal is not None
         return ledger.primal
+
+
+def best_share(problem: Problem, alpha: Array, energy: float) -> DualPoint:
+    """Return a feasible alpha as a dual point, or a share of it where nothing at all would be better."""
+    point = DualPoint(alpha, problem.dual(alpha, energy))
+    nothing = problem.dual(np.zeros_like(alpha), 0.0)
+    if point.value >= nothing or (problem.free and problem.total != 0.0):
+        return point
+    low, high = 0.0, 1.0
+    for _ in range(SECTIONS):
+        third = (high - low) / 3.0
+        values = [problem.dual(s * alpha, s * s * energy) for s in (low + third, high - third)]
+        low, high = (low, high - third) if values[0] >= values[1] else (low + third, high)
+    share = 0.5 * (low + high)
+    found = DualPoint(share * alpha, problem.dual(share * alpha, share * share * energy))
+    return found if found.value > nothing else DualPoint(np.zeros_like(alpha), nothing)
+
+
+def positive_factor(matrix: Array) -> tuple[Array, bool]:
+    """Return the Cholesky factor of a matrix that is positive definite but for rounding.
+
+    Where kernel values exceed 1 by more than double precision holds, the identity is lost in their rounding: as much is
+    added to the diagonal as it takes.  Steps then are shorter, and the search along them sees to it that they descend.
+    """
+    shift = np.finfo(float).eps * float(matrix.diagonal().max(initial=1.0))
+    for _ in range(RIDGES):
+        try:
+            return cho_factor(matrix, lower=True, check_finite=False)
+        except LinAlgError:
+            matrix[np.diag_indices_from(matrix)] += shift
+            shift *= GROWTH
+    raise FloatingPointError("Kernel values are not finite or too uneven for Newton's method; scale the columns.")
 
 
 def conjugate_gradients(times, right: Array, accuracy: float) -> Array:  # type: ignore[no-untyped-def]

@@ -13,7 +13,7 @@ import numpy as np
 from kernelweave._numba import jit
 from kernelweave.operators.base import Dense
 from kernelweave.solvers.certificate import Ledger, PrimalPoint
-from kernelweave.solvers.loop import Stop
+from kernelweave.solvers.loop import Limits, Stop
 from kernelweave.solvers.problems import Array, Problem
 from kernelweave.solvers.svm.box import BoxSolver
 
@@ -32,6 +32,8 @@ SAFETY = 0.7
 
 class SMO(BoxSolver):
     """Pairs of variables by second-order choice, with shrinking, on a Gram matrix in memory."""
+
+    limits = Limits(10_000, patience=1000, instead=("newton", "chunking"))
 
     def init(self, problem: Problem, start: Array | None, stop: Stop) -> None:
         """Start with every row active."""
@@ -106,6 +108,7 @@ class SMO(BoxSolver):
         super().certify(ledger)
         if self.optimal and ledger.gap > self.stop.tol:
             self.tolerance *= float(np.clip(SAFETY * self.stop.tol / ledger.gap, 0.1, 0.5))
+        if (self.optimal or self.polished) and ledger.gap > self.stop.tol:
             self.now[:] = self.v
             self.local_v, self.local_gain = self.now[:, self.rows], np.ascontiguousarray(self.gains()[:, self.rows])
         return {}

@@ -14,7 +14,7 @@ import numpy as np
 
 from kernelweave.operators.base import OperatorSet
 from kernelweave.solvers.certificate import Ledger, PrimalPoint, best_intercept, relative_gap
-from kernelweave.solvers.loop import Stop
+from kernelweave.solvers.loop import Limits, Stop
 from kernelweave.solvers.lp.master import Master
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.mkl.weights.wrapper import SLACK
@@ -57,6 +57,8 @@ class SILPChunking:
     ----------
     chunk_size : Q
     """
+
+    limits = Limits(2000, rows=20, patience=500, instead=("level", "hessian", "lp"))
 
     def __init__(self, chunk_size: int = 128):
         self.chunk_size = chunk_size

@@ -20,7 +20,7 @@ import numpy as np
 
 from kernelweave.operators.base import HasDesign
 from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint, relative_gap
-from kernelweave.solvers.loop import Stop
+from kernelweave.solvers.loop import Limits, Stop
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import TINY, Array, dot
 
@@ -51,6 +51,7 @@ class PrimalEvaluation:
 class PrimalSolver:
     """A normal vector on its way; subclasses say in `step` how it moves."""
 
+    limits = Limits(1000, patience=100, instead=("lp", "hessian"))
     problem: MKLProblem
     stop: Stop
 

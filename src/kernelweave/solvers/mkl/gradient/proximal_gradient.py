@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelweave.solvers.certificate import PrimalPoint
-from kernelweave.solvers.loop import Stop
+from kernelweave.solvers.loop import Limits, Stop
 from kernelweave.solvers.mkl.gradient.primal import PrimalSolver, block_squares
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import TINY, Array, dot
@@ -34,6 +34,8 @@ class ProximalGradient(PrimalSolver):
     ----------
     momentum : False for plain proximal gradient steps
     """
+
+    limits = Limits(10_000, patience=500, instead=("svrg", "lp"))
 
     def __init__(self, momentum: bool = True):
         self.momentum = momentum

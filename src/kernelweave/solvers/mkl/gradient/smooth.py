@@ -28,7 +28,7 @@ from scipy.special import logsumexp, softmax, xlogy
 from kernelweave.losses import BoxQP
 from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint
 from kernelweave.solvers.choose import choose_svm_solver
-from kernelweave.solvers.loop import Stop, run_inside
+from kernelweave.solvers.loop import INNER_ITERATIONS, Limits, Stop, run_inside
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Array
 from kernelweave.solvers.svm.box import balance
@@ -49,6 +49,7 @@ class Smooth:
     smoothing : lambda, in units of the energies q; None for a share of their size at the start
     """
 
+    limits = Limits(1000, inside=20_000, patience=100)
     problem: MKLProblem
 
     def __init__(self, smoothing: float | None = None):
@@ -70,7 +71,7 @@ class Smooth:
         if problem.intercept == "free":
             balance(self.v, box, problem.total)
         self.value, self.gradient, _ = self._evaluate(self.v)
-        self.lipschitz = 1.0
+        self.lipschitz, self.spent = 1.0, 0
         self._restart()
 
     def _first_alpha(self) -> Array:
@@ -134,8 +135,9 @@ class Smooth:
         ledger.offer(dual=DualPoint(alpha[None, :], -self.value))
         theta = softmax(self.problem.operators.energies(alpha) / self.lam)
         (svm,) = self.problem.outputs(self.problem.operators.combined(theta))
-        solver, stop = choose_svm_solver("auto", svm).solver, Stop(0.2 * self.stop.tol, polish=False)
+        solver, stop = choose_svm_solver("auto", svm).solver, Stop(0.2 * self.stop.tol, INNER_ITERATIONS, polish=False)
         result = run_inside(solver, svm, stop, start=alpha)
+        self.spent += result.n_iter
         point = result.primal
         entropy = 0.5 * self.lam * float(xlogy(theta, theta).sum())
         ledger.offer(

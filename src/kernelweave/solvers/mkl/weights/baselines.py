@@ -7,11 +7,13 @@ Each solves, and certifies, this problem of its fixed weights: that of the singl
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint
 from kernelweave.solvers.choose import choose_svm_solver
-from kernelweave.solvers.loop import Stop, run_inside
+from kernelweave.solvers.loop import Limits, Stop, run_inside
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import TINY, Array
 
@@ -19,11 +21,12 @@ from kernelweave.solvers.problems import TINY, Array
 class FixedWeights:
     """The SVM of weights that are chosen beforehand."""
 
+    limits = Limits(1, patience=1)
     problem: MKLProblem
 
     def init(self, problem: MKLProblem, start: PrimalPoint | None, stop: Stop) -> None:
         """Choose the weights."""
-        self.problem, self.stop = problem, stop
+        self.problem, self.stop = problem, replace(stop, max_iter=-1)  # of the SVM inside: its own
         self.beta = self.weights()
 
     def weights(self) -> Array:

@@ -61,7 +61,6 @@ class HessianMKL(Wrapper):
         if self.solves == 0:
             self.now = self.evaluate(self.beta)
             return
-        self.bend = 1.0 if self.refining else self.bend
         gradient, H = -0.5 * self.now.q, self._curvature(self.now)
         direction = simplex_newton(self.now.beta, gradient, H) - self.now.beta
         slope, t, best, former = float(gradient @ direction), 1.0, self.now, self.now
@@ -72,9 +71,8 @@ class HessianMKL(Wrapper):
                 break
             t *= 0.5
         # An inexact SVM can hide a small decrease: solve again at the best weights, more closely.
-        self.now = made if self.refining else best if best is not self.now else self.evaluate(self.now.beta)
-        if not self.refining:
-            self._learn(former, H, shortened=t < 1.0)
+        self.now = best if best is not self.now else self.evaluate(self.now.beta)
+        self._learn(former, H, shortened=t < 1.0)
 
     def _learn(self, former: Evaluation, H: Array, shortened: bool) -> None:
         """Compare the curvature of the last step with the model's: a sample of rows tells its shape, not its size.

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kernelweave.solvers.loop import Stop
+from kernelweave.solvers.loop import Limits, Stop
 from kernelweave.solvers.mkl.weights.wrapper import CutWrapper, Evaluation
 from kernelweave.solvers.problems import Array
 
@@ -33,6 +33,7 @@ SHARPER, SHARPEST = 0.1, 1e-9
 class ReducedGradient(CutWrapper):
     """Descent on the simplex of weights with a line search over support vector machines (SimpleMKL)."""
 
+    limits = Limits(200, inside=20_000, patience=15, instead=("level", "hessian", "lp"))
     sharpness = 1.0
 
     def step(self) -> None:

@@ -12,18 +12,13 @@ import numpy as np
 
 from kernelweave.solvers.certificate import Ledger, PrimalPoint, relative_gap
 from kernelweave.solvers.choose import choose_svm_solver
-from kernelweave.solvers.loop import Stop, run_inside
+from kernelweave.solvers.loop import INNER_ITERATIONS, Limits, Stop, run_inside
 from kernelweave.solvers.lp.master import Master
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Array
 
 INNER_SHARE = 0.2
 """The SVM inside is solved to this share of the outer gap, but no more coarsely than `coarsest`."""
-CHEAP = 5e6
-"""Kernel values (m n^2) up to which a solution is refined down to rounding."""
-EXACT, EXACT_STEPS = 1e-14, 60
-REFINEMENTS, PATIENCE = 100, 4
-"""Most refinements, and how many in a row may fail to halve the gap."""
 SLACK = 1.0 + 1e-6
 """Room for the accuracy of the linear programme when its bound is about to be proved by an alpha."""
 
@@ -49,17 +44,17 @@ class Evaluation:
 class Wrapper:
     """Solves SVMs for given weights; subclasses choose the next weights in `step`."""
 
+    limits = Limits(1000, inside=20_000, patience=60, instead=("level", "hessian", "lp"))
     problem: MKLProblem
     stop: Stop
     now: Evaluation
     keep_outputs = False
     coarsest = 0.05  # never are the SVMs inside solved more coarsely
-    refining = False
 
     def init(self, problem: MKLProblem, start: PrimalPoint | None, stop: Stop) -> None:
         """Start from former weights and alpha, or from equal weights."""
         self.problem, self.stop = problem, stop
-        self.gap, self.solves = np.inf, 0
+        self.gap, self.solves, self.spent = np.inf, 0, 0
         self.alpha = np.zeros(problem.targets.shape) if start is None else np.array(start.alpha, dtype=float)
         beta = self.first_weights() if start is None or start.beta is None else np.asarray(start.beta)
         self.pending: list[Evaluation] = []
@@ -80,6 +75,7 @@ class Wrapper:
         for output, start in zip(self.problem.outputs(operator), self.alpha):
             solver = choose_svm_solver("auto", output).solver
             result = run_inside(solver, output, self.inner_stop(), start=start)
+            self.spent += result.n_iter
             alphas.append(result.primal.alpha)
             feasible.append(result.primal.alpha if result.dual is None else result.dual.alpha)
             intercepts.append(result.primal.intercept)
@@ -95,9 +91,8 @@ class Wrapper:
 
     def inner_stop(self) -> Stop:
         """Return how well the SVM inside is to be solved."""
-        if self.refining:
-            return Stop(EXACT, EXACT_STEPS)
-        return Stop(float(np.clip(INNER_SHARE * self.gap, INNER_SHARE * self.stop.tol, self.coarsest)), polish=False)
+        tol = float(np.clip(INNER_SHARE * self.gap, INNER_SHARE * self.stop.tol, self.coarsest))
+        return Stop(tol, INNER_ITERATIONS, polish=False)
 
     def _outputs(self, alpha: Array) -> Array:
         """Return K_k alpha for every kernel: on the support rows, on all rows where the loss has a curvature there."""
@@ -118,24 +113,7 @@ class Wrapper:
         """Offer what the last step found."""
         self.offer_pending(ledger)
         self.gap = ledger.gap
-        size = self.problem.operators.m * self.problem.operators.n**2
-        if self.gap <= self.stop.tol and self.stop.polish and size <= CHEAP:
-            self.refine(ledger)
         return {"solves": self.solves}
-
-    def refine(self, ledger: Ledger) -> None:
-        """Go on with exact SVMs until the gap is down to rounding, and keep the last point: it is the most exact."""
-        self.refining, best, fruitless = True, ledger.gap, 0
-        for _ in range(REFINEMENTS):
-            self.step()
-            last = self.pending[-1].primal
-            self.offer_pending(ledger)
-            fruitless = 0 if ledger.gap < 0.5 * best else fruitless + 1
-            best = min(best, ledger.gap)
-            if best <= EXACT or fruitless == PATIENCE:
-                break
-        if ledger.primal is not None and relative_gap(last.value, ledger.primal.value) <= EXACT:
-            ledger.primal = last
 
     def fallback(self) -> PrimalPoint:
         """Return the best point evaluated so far."""

@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from kernelweave.solvers.certificate import DualPoint, PrimalPoint
-from kernelweave.solvers.loop import Stop
+from kernelweave.solvers.loop import Limits, Stop
 from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation, PrimalSolver, block_squares
 from kernelweave.solvers.mkl.gradient.subgradient import loops
 from kernelweave.solvers.mkl.problem import MKLProblem
@@ -39,6 +39,8 @@ TRIED = (0.8, 0.9, 1.0)
 
 class Subgradient(PrimalSolver):
     """A sum of rows on its way; subclasses say by which rule it grows."""
+
+    limits = Limits(2000, patience=200, instead=("svrg", "lp", "hessian"))
 
     def __init__(self, random_state: int = 0):
         self.random_state = random_state

@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelweave.solvers.certificate import Ledger, PrimalPoint
-from kernelweave.solvers.loop import Stop
+from kernelweave.solvers.loop import Limits, Stop
 from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation, PrimalSolver
 from kernelweave.solvers.mkl.gradient.svrg.adaptive import AdaptiveEpochs
 from kernelweave.solvers.mkl.gradient.svrg.loops import Epoch
@@ -52,6 +52,7 @@ class SVRG(PrimalSolver):
     random_state : seed of the order of the rows
     """
 
+    limits = Limits(500, patience=50, instead=("lp", "hessian"))
     seen: PrimalEvaluation | None
     """The snapshot of the next epoch."""
 
