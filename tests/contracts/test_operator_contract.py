@@ -146,6 +146,8 @@ def test_exact_product_is_double_whatever_is_stored(case):
     assert (exact is None) == (operator.columns(ROWS[:1]).dtype == np.float64)
     if exact is not None:
         np.testing.assert_allclose(exact, K @ alpha, rtol=1e-12, atol=1e-12)
+        some = np.flatnonzero((alpha != 0.0) | (np.arange(N) % 5 == 0))
+        np.testing.assert_allclose(operator.exact_product(alpha, some), (K @ alpha)[some], rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
+from kernelweave.engines import Serial
+from kernelweave.kernels import RBF
+from kernelweave.losses import make_loss
+from kernelweave.operators import DenseGram
 from kernelweave.solvers.boost.problem import BoostProblem
-from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint, relative_gap
+from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint, afresh, relative_gap
+from kernelweave.solvers.problems import Problem
 
 NOTHING = np.zeros(1)
 
@@ -52,3 +57,23 @@ def test_mixtures_give_the_scale_of_their_rounding():
     assert BoostProblem("hinge", y, np.full(2, 5.0)).smallest_scale == pytest.approx(1e-11)
     bounded = BoostProblem("nu_classification", y, np.full(2, 5.0), "l1", nu=0.5)
     assert bounded.smallest_scale == pytest.approx(1e-9 * bounded.budget)
+
+
+@pytest.mark.parametrize(("loss", "passed_over"), [("hinge", True), ("squared", False)])
+def test_rows_without_loss_keep_their_rounded_outputs(loss, passed_over):
+    """Rows far beyond their margin count for neither objective; every other output is exact."""
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(60) % 2, 1.0, -1.0)
+    X = rng.normal(size=(60, 2)) + 3.0 * y[:, None]
+    kernel = RBF(gamma=0.1)
+    operator = DenseGram(kernel, kernel.prepare(X), Serial(), np.float32)
+    p = Problem(operator, make_loss(loss), y, np.ones(60))
+    alpha = np.where(np.arange(60) < 6, y, 0.0)
+    rounded, K = operator.gram.astype(float) @ alpha, kernel.gram(X)
+    made = afresh(p, alpha, rounded, 0.0)
+    kept = (made == rounded) & (made != K @ alpha)
+    assert kept.any() == passed_over
+    np.testing.assert_allclose(made[~kept], (K @ alpha)[~kept], rtol=1e-13)
+    assert np.all(p.loss.value(made[kept], y[kept]) == 0.0)
+    assert np.all(alpha[kept] == 0.0)
+    np.testing.assert_allclose(p.primal(1.0, made, 0.0), p.primal(1.0, K @ alpha, 0.0), rtol=1e-14)

@@ -55,8 +55,9 @@ LOOKUP_ROWS = rows_in(L2, 16)
 """Rows looked up together at one position before the next: their prefixes and outputs stay in the second cache."""
 FEATURE_ROWS = rows_in(L3, 4096)
 """Rows whose features are made or scored together: enough for matrix products, and 500 numbers a row stay in cache."""
-TILE = isqrt(rows_in(L3, 8))
-"""Rows and columns of a square of kernel values that are computed together."""
+TILE = isqrt(rows_in(L3, 32))
+"""Rows and columns of a square of kernel values that are computed together, a quarter of the cache: what is made on
+the way to them has the rest."""
 COLUMNS_TOGETHER = 256
 """Columns of a kernel matrix that are worked through together."""
 LINES_TOGETHER = 256

@@ -47,8 +47,11 @@ def product(operator: Operator, alpha: Array) -> Array:
 class Rounded(Protocol):
     """Ability: values may be stored in single precision, but the kernel is at hand for products in double."""
 
-    def exact_product(self, alpha: Array) -> Array | None:
-        """Return ``K @ alpha`` computed afresh in double precision, or None where the stored values are double."""
+    def exact_product(self, alpha: Array, rows: Array | None = None) -> Array | None:
+        """Return ``K @ alpha`` computed afresh in double precision, or None where the stored values are double.
+
+        Only some rows of it where `rows` are named, (len(rows),); those where alpha is not zero must be among them.
+        """
 
 
 @runtime_checkable

@@ -17,6 +17,10 @@ FLAT = 1e-12
 """Slope, relative to the total cost, below which the objective counts as flat in the intercept."""
 HALVINGS = 200
 """More halvings than double precision can tell apart."""
+ROUNDED = 2.0**-20
+"""What single precision may lose of a kernel value, relative to the largest: sixteen roundings."""
+SHIFT = 0.05
+"""By how much the best intercept may differ from the one at hand when outputs are computed in double precision."""
 MULTIPLES, MULTIPLE_HALVINGS = (0.5, 2.0), 30
 """Where the best multiple of a classifier is looked for, and how closely."""
 
@@ -134,13 +138,34 @@ def certify(
         ledger.offer(primal=PrimalPoint(s * alpha, b, problem.primal(s * s * energy, s * K_alpha + b, b)))
 
 
-def afresh(problem: Problem, alpha: Array) -> Array | None:
+def afresh(problem: Problem, alpha: Array, K_alpha: Array | None = None, b: float = 0.0) -> Array | None:
     """Return ``K alpha`` in double precision where the operator rounds, else None.
 
     Rounded kernel values are good enough to find the optimum, not to prove it: with a large C their errors move both
-    objectives by more than a small gap.
+    objectives by more than a small gap.  Where `K_alpha`, the rounded product, and an intercept b near the best one are
+    known, rows whose loss is zero whatever the rounding keep what they have: they count for neither objective.
     """
-    return problem.operator.exact_product(alpha) if isinstance(problem.operator, Rounded) else None
+    if not isinstance(problem.operator, Rounded):
+        return None
+    if K_alpha is None:
+        return problem.operator.exact_product(alpha)
+    rows = np.flatnonzero((alpha != 0.0) | ~_lossless(problem, alpha, K_alpha + b))
+    exact = problem.operator.exact_product(alpha, rows)
+    if exact is None:
+        return None
+    outputs = K_alpha.copy()
+    outputs[rows] = exact
+    return outputs
+
+
+def _lossless(problem: Problem, alpha: Array, f: Array) -> Array:
+    """Tell which rows have no loss, by more than the rounding of ``K alpha`` and a move of the intercept could change.
+
+    No kernel value exceeds the largest of the diagonal, which bounds what single precision loses of each.
+    """
+    lost = ROUNDED * float(problem.operator.diag().max(initial=0.0)) * float(np.abs(alpha).sum())
+    least = problem.loss.value(f - lost - SHIFT, problem.y), problem.loss.value(f + lost + SHIFT, problem.y)
+    return np.maximum(*least) == 0.0
 
 
 def best_intercept(problem: Problem, outputs: Array, alpha: Array) -> float:

@@ -64,11 +64,11 @@ class CachedColumns:
             slots, part = self._fetch(rows[batch]), steps[batch]
             self.engine.map_into(out, partial(_add_shard, self._buffer, slots, part), spans(self.n, PART_ROWS))
 
-    def exact_product(self, alpha: Array) -> Array | None:
+    def exact_product(self, alpha: Array, rows: Array | None = None) -> Array | None:
         """Return ``K @ alpha`` in double precision, or None where columns are stored so."""
         if self._buffer.dtype == np.float64:
             return None
-        return double_product(self.kernel, self.prepared, self.engine, alpha)
+        return double_product(self.kernel, self.prepared, self.engine, alpha, rows)
 
     def _batches(self, rows: Array) -> list[slice]:
         return spans(len(rows), self.capacity if len(rows) <= self.capacity else min(COLUMNS_TOGETHER, self.capacity))

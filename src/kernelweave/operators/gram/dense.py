@@ -12,8 +12,8 @@ from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, Kernel, count, take
 from kernelweave.operators.expansion.cross import double_product
 
-SQUARE = 32
-"""Side of the squares in which a tile is transposed: few enough rows for the cache to hold them all."""
+SQUARE = 8
+"""Side of the squares in which a tile is transposed: one vector register for each of their lines."""
 
 
 class GramMatrix:
@@ -60,11 +60,11 @@ class DenseGram(GramMatrix):
         self.kernel, self.prepared = kernel, prepared
         super().__init__(symmetric(kernel, prepared, engine, dtype), engine)
 
-    def exact_product(self, alpha: Array) -> Array | None:
+    def exact_product(self, alpha: Array, rows: Array | None = None) -> Array | None:
         """Return ``K @ alpha`` in double precision, or None where the matrix is stored so."""
         if self.gram.dtype == np.float64:
             return None
-        return double_product(self.kernel, self.prepared, self.engine, alpha)
+        return double_product(self.kernel, self.prepared, self.engine, alpha, rows)
 
 
 def symmetric(kernel: Kernel, prepared: Any, engine: Engine, dtype: type) -> Array:
@@ -100,13 +100,18 @@ def mirrored(matrix: Array, cuts: list[slice], pairs: list[tuple[int, int]]) -> 
 
 @jit
 def mirror(tile: Array, out: Array) -> None:
-    """Write the transpose, square by square, so that both sides stay in the first-level cache."""
+    """Write the transpose, square by square; squares of a size known to the compiler stay in registers."""
     n, m = tile.shape
-    for top in range(0, n, SQUARE):
-        for left in range(0, m, SQUARE):
-            for i in range(top, min(top + SQUARE, n)):
-                for j in range(left, min(left + SQUARE, m)):
-                    out[j, i] = tile[i, j]
+    lines, places = n - n % SQUARE, m - m % SQUARE
+    for top in range(0, lines, SQUARE):
+        for left in range(0, places, SQUARE):
+            for j in range(SQUARE):
+                line = out[left + j]
+                for i in range(SQUARE):
+                    line[top + i] = tile[top + i, left + j]
+    for i in range(n):
+        for j in range(places if i < lines else 0, m):
+            out[j, i] = tile[i, j]
 
 
 @jit

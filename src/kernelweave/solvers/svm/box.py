@@ -12,7 +12,7 @@ import numpy as np
 
 from kernelweave.losses import BoxQP
 from kernelweave.operators.base import product
-from kernelweave.solvers.certificate import Ledger, PrimalPoint, afresh, certify
+from kernelweave.solvers.certificate import SHIFT, Ledger, PrimalPoint, afresh, certify
 from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.problems import Array, Problem
 from kernelweave.solvers.svm.pairs import solve_pairs, solve_single
@@ -100,11 +100,15 @@ class BoxSolver:
 
     def prove(self, ledger: Ledger) -> None:
         """Where kernel values were rounded, certify once more in double precision; if the gap opens, work goes on."""
-        outputs = afresh(self.problem, self.alpha)
-        if outputs is not None:
-            self.F = outputs
+        guess = self.middle(self.gains())
+        outputs = afresh(self.problem, self.alpha, self.F, guess)
+        while outputs is not None:
+            self.F, outputs = outputs, None
             ledger.clear()
             certify(self.problem, self.alpha, self.F, ledger)
+            assert ledger.primal is not None
+            if abs(float(ledger.primal.intercept) - guess) > SHIFT:  # rows that were passed over may count after all
+                guess, outputs = float(ledger.primal.intercept), afresh(self.problem, self.alpha)
 
     def fallback(self) -> PrimalPoint:
         """Return the current point."""
