@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import kernelweave as kw
+from kernelweave.judge import Verification
+from kernelweave.solvers.boost import generation
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(90, 3))
@@ -53,15 +58,23 @@ def test_the_judge_confirms(name, weight):
     np.testing.assert_allclose(found.dual.sum(), model.dual_objective_, rtol=1e-9)
 
 
-@pytest.mark.parametrize("attribute", ["dual_objective_", "alpha", "intercept"])
-def test_a_forged_certificate_is_not_confirmed(attribute):
-    model = kw.KernelClassifier(kw.RBF(width=2.0), C=10.0).fit(X, Y)
+@pytest.mark.parametrize("attribute", ["gap", "objective_", "dual_objective_", "alpha", "intercept", "beta"])
+@pytest.mark.parametrize("make", [kw.KernelClassifier, kw.MKLClassifier], ids=["one", "many"])
+def test_a_forged_certificate_is_not_confirmed(make, attribute):
+    if attribute == "beta" and make is kw.KernelClassifier:
+        pytest.skip("one kernel has no weights")
+    model = make(kw.RBF(width=2.0) if make is kw.KernelClassifier else KERNELS, C=10.0).fit(X, Y)
     if attribute == "alpha":
         model.certificate_.alpha[0, np.flatnonzero(model.certificate_.alpha[0])[0]] *= 1.5
     elif attribute == "intercept":
         model.certificate_.intercept[0] += 1.0
-    else:
+    elif attribute == "beta":
+        model.certificate_.beta[0] *= 1.1
+    elif attribute == "gap":
         model.duality_gap_ = -1e-3
+    else:
+        value = getattr(model, attribute)
+        setattr(model, attribute, value * (1.0 - 1e-4 if attribute == "objective_" else 1.01))
     found = kw.verify(model, X, Y)
     assert not found.confirmed
     assert "NOT CONFIRMED" in str(found)
@@ -97,3 +110,80 @@ def test_pipelines_strings_and_matrices():
 def test_what_cannot_be_verified_is_told():
     with pytest.raises(TypeError, match="takes a fitted estimator of this library, not StandardScaler"):
         kw.verify(StandardScaler(), X, Y)
+    with pytest.raises(ValueError, match="X has 80 rows, but the model was fitted to 90; verify takes the same rows"):
+        kw.verify(kw.KernelClassifier("rbf").fit(X, Y), X[:80], Y[:80])
+
+
+def test_a_dual_above_the_primal_is_not_confirmed():
+    fine = Verification("a problem", np.array([1.0]), np.array([1.0 + 1e-12]), -1e-12, 0.0, 0.0)
+    assert fine.confirmed
+    assert not Verification("a problem", np.array([1.0]), np.array([1.0 + 6e-7]), -6e-7, 0.0, 0.0).confirmed
+
+
+def test_a_stream_is_verified_once_it_was_certified():
+    kernels = [kw.Linear(), kw.Fourier(kw.RBF(width=4.0), 30), kw.RBF(width=10.0)]
+    model = kw.MKLClassifier(
+        kernels, loss="logistic", norm=2.0, solver="svrg", solver_params={"total_rows": len(X)}
+    )  # fmt: skip
+    for _ in range(3):
+        model.partial_fit(X, Y, classes=[False, True])
+    with pytest.raises(ValueError, match="learned from a stream has no certificate; call certify"):
+        kw.verify(model, X, Y)
+    model.certify(X, Y)
+    assert kw.verify(model, X, Y).confirmed
+
+
+@pytest.mark.filterwarnings("ignore:The memory_limit")
+@pytest.mark.parametrize("limit", ["40kB", "2kB"])
+def test_rows_are_prepared_part_by_part_within_the_memory_limit(limit):
+    rows, y = kw.datasets.make_splice(70, random_state=0)
+    for kernel in (kw.GappedKmer(5, 3), kw.Spectrum(3) + kw.WeightedDegree(4)):
+        model = kw.KernelClassifier(kernel, normalize="cosine").fit(rows, y)
+        wanted = kw.verify(model, rows, y)
+        model.memory_limit = limit
+        found = kw.verify(model, rows, y)
+        assert found.confirmed
+        np.testing.assert_allclose(found.primal, wanted.primal, rtol=1e-12)
+
+
+def test_lattices_sparse_tables_and_views():
+    words = kw.Sequences.from_tokens([["a", "b"], ["b"], ["a", "a", "c"], ["c", "b"], ["a"], ["c"]])
+    y = np.array([1, 1, -1, -1, 1, -1])
+    lattices = kw.Lattices.from_sequences(words)
+    sparse = csr_array(np.abs(np.eye(6) + 0.1 * rng.normal(size=(6, 3))[:, [0, 1, 2, 0, 1, 2]]))
+    views = kw.Views({"l": lattices, "s": sparse})
+    for kernel, data in (
+        (kw.NGram(2), lattices), (kw.Linear(), sparse), (kw.NGram(1).on("l") + kw.RBF(width=1.0).on("s"), views),
+    ):  # fmt: skip
+        assert kw.verify(kw.KernelClassifier(kernel).fit(data, y), data, y).confirmed
+        assert kw.verify(kw.CGBoostClassifier([kernel]).fit(data, y), data, y).confirmed
+
+
+def test_columns_that_were_sampled_are_another_problem(monkeypatch):
+    monkeypatch.setattr(generation, "CHEAP", 0)
+    with pytest.warns(UserWarning, match=r"certificate is about \d+ of 270 columns, those in use and those drawn"):
+        model = kw.CGBoostClassifier(KERNELS, C=10.0, candidates=4, random_state=0).fit(X, Y)
+    assert model.certifies_ == "mixture of sampled columns"
+    assert model.scanned_ != "all"
+    with pytest.raises(ValueError, match="cannot be verified; fit with candidates=None"):
+        kw.verify(model, X, Y)
+    monkeypatch.undo()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(candidates=None).fit(X, Y)
+    assert model.certifies_ == "mixture"
+    assert kw.verify(model, X, Y).confirmed
+
+
+def test_a_gap_that_a_scan_of_all_columns_finds_open_has_not_converged(monkeypatch):
+    found = []
+    for seed in range(6):
+        monkeypatch.setattr(generation, "CHEAP", 0.9 * 3 * 90**2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = kw.CGBoostClassifier(KERNELS, C=2.0, candidates=3, random_state=seed).fit(X, Y)
+        if model.scanned_ == "all":
+            found.append(model)
+            assert model.converged_ == (model.duality_gap_ <= model.tol)
+            assert kw.verify(model, X, Y).confirmed
+    assert found

@@ -19,10 +19,8 @@ from kernelweave.cli.evaluate import evaluate
 from kernelweave.cli.inspect import inspect
 from kernelweave.cli.options import as_option
 from kernelweave.cli.predict import predict
-from kernelweave.cli.show import INTERRUPTED, heard, one_line
+from kernelweave.cli.show import FAILED, INTERRUPTED, heard, one_line
 from kernelweave.cli.train import train
-
-FAILED = 1
 
 app = typer.Typer(
     name="kernelweave",

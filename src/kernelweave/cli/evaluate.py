@@ -7,7 +7,7 @@ from typing import Any
 
 from kernelweave.cli import options as o
 from kernelweave.cli.paths import check_readable
-from kernelweave.cli.show import Output
+from kernelweave.cli.show import FAILED, Output
 
 PICTURES = (".png", ".pdf", ".svg")
 LARGEST_TABLE = 30
@@ -22,11 +22,15 @@ def evaluate(model: o.Model, data: o.Rows, measuring: o.Measuring, reading: o.Re
     counts of right and wrong calls at the threshold 0 or, with --precision, at that precision.
     More classes: accuracy and who is taken for whom. Regression: R2 and errors.
 
+    With --verify the rows are those that the model was trained on, and its certificate is recomputed instead: primal
+    and dual objective, gap, feasibility, and which problem they are about. Exit code 1 where it is not confirmed.
+
     \b
     Examples:
       kernelweave evaluate sites.kw held_out.tsv --plot curves.png
       kernelweave evaluate sites.kw true.fa --negative false.fa --precision 0.9
       kernelweave evaluate table.kw test.csv --label outcome --json
+      kernelweave evaluate sites.kw train.tsv --verify
     """
     check_readable(model, data, reading.labels, reading.negative, reading.symbols)
     from kernelweave.cli.predict import decisions
@@ -44,6 +48,9 @@ def evaluate(model: o.Model, data: o.Rows, measuring: o.Measuring, reading: o.Re
     if measuring.precision is not None:
         _check_two(fitted, "--precision needs")
     rows = read_new(data, fitted, reading)
+    if measuring.verify:
+        y = need_labels(rows, data, reading.label) if _supervised(fitted) else None
+        return _verify({"model": model, "data": data, "rows": len(rows.X)}, fitted, rows.X, y, say)
     y = need_labels(rows, data, reading.label)
     letters, masked = kind_of(rows.X).letters(rows.X)
     note = strange(data, masked, letters, reading.given() | {"format": reading.format})
@@ -57,6 +64,36 @@ def evaluate(model: o.Model, data: o.Rows, measuring: o.Measuring, reading: o.Re
         _two_classes(about, fitted, y, scores, data, measuring, say)
     else:
         _many_classes(about, fitted, y, scores, data, say)
+
+
+def _supervised(model: Any) -> bool:
+    """Tell whether a model was trained with targets."""
+    return not hasattr(model[-1] if hasattr(model, "steps") else model, "offset_")
+
+
+def _verify(about: dict[str, Any], model: Any, X: Any, y: Any, say: Output) -> None:
+    """Give the recomputed certificate; exit with a failure where it is not confirmed."""
+    import typer
+
+    from kernelweave.cli.rows import as_classes
+    from kernelweave.judge import verify
+
+    classes = getattr(model, "classes_", None)
+    found = verify(model, X, y if y is None or classes is None else as_classes(y, classes, about["data"]))
+    primal, dual = float(found.primal.sum()), float(found.dual.sum())
+    values = {
+        "confirmed": found.confirmed, "problem": found.problem, "primal": primal, "dual": dual, "gap": found.gap,
+        "reported_gap": found.reported, "infeasibility": found.infeasibility,
+    }  # fmt: skip
+    lines = [
+        ("certificate", "confirmed" if found.confirmed else "NOT CONFIRMED"), ("problem", found.problem),
+        ("primal", f"{primal:.10g}"), ("dual", f"{dual:.10g}"),
+        ("gap", f"{found.gap:.3g} (reported {found.reported:.3g})"),
+        ("feasibility", f"outside its constraints by {found.infeasibility:.1e}, relative to their size"),
+    ]  # fmt: skip
+    say.result({**about, **values}, lines)
+    if not found.confirmed:
+        raise typer.Exit(FAILED)
 
 
 def _check_two(model: Any, what: str) -> None:

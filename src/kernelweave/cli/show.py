@@ -19,6 +19,8 @@ EVERY = 10.0
 UNBOUNDED = 10_000
 """Columns of a file, which need not fit any screen."""
 
+FAILED = 1
+"""Exit code of a command that was given something wrong, or that does not confirm a certificate."""
 INTERRUPTED = 130
 """Exit code of a command that Ctrl-C has ended early."""
 

@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 
 from kernelweave.kernels import Features, IncompleteCholesky, Kernel, reference
+from kernelweave.kernels.approximate.embedding import Approximation
+from kernelweave.kernels.approximate.landmarks import Landmarks
+from kernelweave.kernels.compose import On
 from kernelweave.operators.memory import memory_budget
 from kernelweave.solvers.result import Result
 
@@ -78,6 +81,20 @@ def _factorised(kernel: Kernel, X: Any, weight: Array, tolerance: float, rank: i
             UserWarning, stacklevel=6,
         )  # fmt: skip
     return made
+
+
+def asked_for(model: Any, X: Any, weight: Array) -> list[Kernel]:
+    """Return the kernels that a fitted model is about: a factorisation that a solver made stands for its kernel."""
+    pairs = zip(model._used_kernels, model._kernel_list.on(X, weight))
+    return [_asked_for(kernel, given) for kernel, given in pairs]
+
+
+def _asked_for(kernel: Kernel, given: Kernel) -> Kernel:
+    if any(isinstance(leaf.kernel, Approximation) for leaf in given.leaves()):
+        return kernel
+    if isinstance(kernel, On) and isinstance(kernel.kernel, Landmarks):
+        return On(kernel.kernel.kernel, kernel.columns)
+    return kernel.kernel if isinstance(kernel, Landmarks) else kernel
 
 
 def approximation_error(kernel: Kernel) -> float:

@@ -19,6 +19,8 @@ from kernelweave.solvers.result import Result, Trace
 
 Array = np.ndarray
 logger = logging.getLogger("kernelweave")
+ROUNDING = 1e-9
+"""How far a dual objective may lie above the primal one and count as zero, relative to it."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,20 @@ def keep_certificate(estimator: Any, results: list[Result]) -> None:
     weights = [r.primal.beta for r in results]
     beta = None if weights[0] is None else np.stack([np.asarray(weight) for weight in weights])
     estimator.objective_, estimator.dual_objective_ = float(primal.sum()), float(dual.sum())
-    estimator.duality_gap_ = max(0.0, *(float(result.gap) for result in results))
+    estimator.duality_gap_ = max(honest_gap(float(result.gap)) for result in results)
     estimator.certificate_ = Certificate(alpha, intercept, primal, dual, beta)
-    estimator.converged_ = all(result.converged for result in results)
+    estimator.converged_ = all(r.converged and honest_gap(float(r.gap)) <= estimator.tol for r in results)
+
+
+def honest_gap(gap: float) -> float:
+    """Return what may be said of a gap: one below zero is rounding, which says as much of either objective.
+
+    Examples
+    --------
+    >>> honest_gap(1e-3), honest_gap(-1e-16), honest_gap(-6e-7)
+    (0.001, 0.0, 6e-07)
+    """
+    return abs(gap) if gap < -ROUNDING else max(gap, 0.0)
 
 
 def join_traces(results: list[Result]) -> Trace:

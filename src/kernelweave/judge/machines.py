@@ -11,14 +11,12 @@ over ``sum alpha = e`` where the intercept is free; e = 1 for novelty detection 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp, xlogy
 
-from kernelweave.judge.products import product
-from kernelweave.judge.report import Verification, largest_gap
-from kernelweave.kernels.base import Kernel
+from kernelweave.judge.products import Products
+from kernelweave.judge.report import Verification, largest_gap, rounding
 from kernelweave.losses import Loss
 
 Array = np.ndarray
@@ -53,37 +51,40 @@ class Point:
 
 
 def judge(
-    task: Task, point: Point, kernels: list[Kernel], X: Any, certifies: str, smoothing: float, reported: float
+    task: Task, point: Point, products: Products, certifies: str, smoothing: float, reported: float
 ) -> Verification:
     """Recompute both objectives of every problem from the kernels."""
     outputs, problems = len(task.targets), len(point.beta)
     group = np.arange(outputs) // max(1, outputs // problems)
-    q, f, energy = energies(point, kernels, X, group)
-    dual_linear, primal_loss = np.zeros(problems), np.zeros(problems)
+    q, f, energy = energies(point, products, group)
+    dual_linear, primal_loss, terms = np.zeros(problems), np.zeros(problems), 0.5 * np.abs(energy)
     outside = 0.0
     for o, problem in enumerate(group):
         a, y, b = point.alpha[o], task.targets[o], point.intercept[o]
         dual_linear[problem] += conjugates(task, a, y)
         primal_loss[problem] += losses(task, f[o] + b, y, b)
+        terms[problem] += size(task, f[o] + b, y, a)
         outside = max(outside, infeasibility(task, a, y))
     beta, primal, dual = point.beta, 0.5 * energy + primal_loss, np.zeros(problems)
     for i in range(problems):
-        dual[i] = dual_linear[i] - 0.5 * weighted(q[i], beta[i], task.norm, certifies, smoothing)
+        support = weighted(q[i], beta[i], task.norm, certifies, smoothing)
+        dual[i], terms[i] = dual_linear[i] - 0.5 * support, terms[i] + 0.5 * abs(support)
         if certifies == "smoothed":
             primal[i] += 0.5 * smoothing * float(xlogy(beta[i], beta[i]).sum())
         elif certifies == "mkl":
             outside = max(outside, outside_ball(beta[i], task.norm))
-    return Verification(statement(certifies, task), primal, dual, largest_gap(primal, dual), reported, outside)
+    gap, allowed = largest_gap(primal, dual), rounding(primal, terms)
+    return Verification(statement(certifies, task), primal, dual, gap, reported, outside, allowed)
 
 
-def energies(point: Point, kernels: list[Kernel], X: Any, group: Array) -> tuple[Array, Array, Array]:
+def energies(point: Point, products: Products, group: Array) -> tuple[Array, Array, Array]:
     """Return q (problems, m), the outputs of the rows without intercept (outputs, n), and sum_k |w_k|^2 / beta_k."""
     problems, m = point.beta.shape
     q, energy = np.zeros((problems, m)), np.zeros(problems)
     f = np.zeros(point.alpha.shape) if point.values is None else point.values
-    for k, kernel in enumerate(kernels):
+    for k in range(m):
         V = point.alpha if point.coef is None else np.concatenate([point.alpha, point.coef])
-        KV = product(kernel, X, np.ascontiguousarray(V.T)).T
+        KV = products.of(k, np.ascontiguousarray(V.T)).T
         for o, problem in enumerate(group):
             q[problem, k] += float(np.einsum("i,i->", point.alpha[o], KV[o]))
             if point.coef is not None and point.beta[problem, k] > 0:
@@ -111,6 +112,14 @@ def conjugates(task: Task, alpha: Array, y: Array) -> float:
     c = task.cost[paid]
     value = -float(np.einsum("i,i->", c, task.loss.conjugate(-alpha[paid] / c, y[paid])))
     return value - (0.5 * float(alpha.sum()) ** 2 if task.intercept == "regularized" else 0.0)
+
+
+def size(task: Task, f: Array, y: Array, alpha: Array) -> float:
+    """Return the size of the terms that one output adds to both objectives, before they cancel."""
+    paid = task.cost > 0
+    c = task.cost[paid]
+    own = np.abs(task.loss.conjugate(-alpha[paid] / c, y[paid]))
+    return float(c @ task.loss.value(f[paid], y[paid])) + float(c @ own) + float(np.abs(alpha) @ np.abs(f))
 
 
 def infeasibility(task: Task, alpha: Array, y: Array) -> float:

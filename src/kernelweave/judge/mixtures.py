@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.judge.products import product
-from kernelweave.judge.report import SMALLEST, Verification, largest_gap
-from kernelweave.kernels.base import Kernel
+from kernelweave.judge.products import Products
+from kernelweave.judge.report import SMALLEST, Verification, largest_gap, rounding
 
 Array = np.ndarray
 NU_FORMS = ("one_class", "nu_classification")
@@ -84,13 +83,13 @@ class Mixture:
 
 
 def judge(
-    problems: list[Mixture], u: Array, coef: Array, b: Array, kernels: list[Kernel], X: Any, reported: float
+    problems: list[Mixture], u: Array, coef: Array, b: Array, products: Products, reported: float
 ) -> Verification:
     """Recompute both objectives of each output; u (outputs, n), coef (outputs, m, n), b (outputs,)."""
     outputs, m, n = coef.shape
     f, scores = np.zeros((outputs, n)), np.zeros((outputs, m, n))
-    for k, kernel in enumerate(kernels):
-        found = product(kernel, X, np.ascontiguousarray(np.concatenate([u, coef[:, k]]).T)).T
+    for k in range(m):
+        found = products.of(k, np.ascontiguousarray(np.concatenate([u, coef[:, k]]).T)).T
         scores[:, k], f = found[:outputs], f + found[outputs:]
     primal = np.array([one.primal(a, g, c) for one, a, g, c in zip(problems, coef, f, b)])
     dual = np.array([one.dual(v, s) for one, v, s in zip(problems, u, scores)])
@@ -98,7 +97,9 @@ def judge(
     first = problems[0]
     floor = 1e-9 * first.E if first.kind in NU_FORMS and first.penalty == "l1" else SMALLEST * float(first.c.sum())
     text = f"{first.kind}, mixture of {m} kernels with the {first.penalty[1:]}-norm, all {m * n} columns"
-    return Verification(text, primal, dual, largest_gap(primal, dual, floor), reported, outside)
+    terms = np.array([float(np.abs(v) @ (1.0 + np.abs(g)) + np.abs(a).sum()) for v, g, a in zip(u, f, coef)])
+    allowed = rounding(primal, terms, floor)
+    return Verification(text, primal, dual, largest_gap(primal, dual, floor), reported, outside, allowed)
 
 
 def _best_level(margins: Array, c: Array, E: float) -> float:

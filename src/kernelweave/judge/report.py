@@ -10,6 +10,9 @@ Array = np.ndarray
 ROUNDING = 1e-9
 """By how much a judged gap may exceed the reported one and count as rounding; and how far a dual point may lie outside
 its constraints, relative to their size."""
+UNITS = 64.0
+"""Units of double precision that the sums of an objective may be off, relative to the size of their terms: where large
+terms cancel, this is more than a share of what is left."""
 SMALLEST = 1e-12
 """Floor of the denominator of a relative gap, as in the definition of `tol`."""
 
@@ -25,6 +28,8 @@ class Verification:
     gap : the largest relative gap, ``(primal - dual) / max(|primal|, 1e-12)``
     reported : the gap that the fit reported
     infeasibility : how far the dual point lies outside its constraints, relative to their size; 0 if inside
+    rounding : by how much a gap may be off because its numbers are in double precision
+    claims : the two objectives that the fit reported, added over the problems
     """
 
     problem: str
@@ -33,6 +38,8 @@ class Verification:
     gap: float
     reported: float
     infeasibility: float
+    rounding: float = ROUNDING
+    claims: tuple[float, float] = (np.inf, -np.inf)
 
     @property
     def excess(self) -> float:
@@ -41,8 +48,12 @@ class Verification:
 
     @property
     def confirmed(self) -> bool:
-        """Whether the dual point is feasible and the reported gap is not smaller than the judged one."""
-        return self.infeasibility <= ROUNDING and self.excess <= ROUNDING * max(1.0, abs(self.reported))
+        """Whether the dual point is feasible, and neither the gap nor an objective is worse than the fit reported."""
+        allowed = max(self.rounding, ROUNDING * abs(self.reported))
+        primal, dual = float(self.primal.sum()), float(self.dual.sum())
+        slack = self.rounding * max(float(np.abs(self.primal).sum()), SMALLEST)
+        kept = primal <= self.claims[0] + slack and dual >= self.claims[1] - slack
+        return self.infeasibility <= ROUNDING and self.excess <= allowed and self.gap >= -self.rounding and kept
 
     def __str__(self) -> str:
         verdict = "confirmed" if self.confirmed else "NOT CONFIRMED"
@@ -57,3 +68,10 @@ def largest_gap(primal: Array, dual: Array, floor: float = SMALLEST) -> float:
     if not (np.isfinite(primal).all() and np.isfinite(dual).all()):
         return np.inf
     return float(np.max((primal - dual) / np.maximum(np.abs(primal), floor)))
+
+
+def rounding(primal: Array, terms: Array, floor: float = SMALLEST) -> float:
+    """Return by how much relative gaps may be off, given the size of the terms that both objectives add up."""
+    if not (np.isfinite(primal).all() and np.isfinite(terms).all()):
+        return ROUNDING
+    return ROUNDING + UNITS * float(np.finfo(float).eps) * float(np.max(terms / np.maximum(np.abs(primal), floor)))

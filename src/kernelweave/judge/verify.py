@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,17 +10,15 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from kernelweave.estimators.base import Estimator
-from kernelweave.estimators.cgboost.base import CGBoostEstimator
+from kernelweave.estimators.cgboost.base import SAMPLED, CGBoostEstimator
 from kernelweave.estimators.cgboost.holdout import cut, matrices
+from kernelweave.estimators.feature_models import asked_for
 from kernelweave.estimators.inputs import new_rows
-from kernelweave.estimators.mkl.base import MKLEstimator
+from kernelweave.estimators.mkl.base import FACTORISED, MKLEstimator
 from kernelweave.estimators.targets import Targets
 from kernelweave.judge import machines, mixtures
+from kernelweave.judge.products import Products
 from kernelweave.judge.report import Verification
-from kernelweave.kernels.approximate.embedding import Approximation
-from kernelweave.kernels.approximate.landmarks import Landmarks
-from kernelweave.kernels.base import Kernel
-from kernelweave.kernels.compose import On
 from kernelweave.operators.expansion.features import FeatureExpansion
 
 Array = np.ndarray
@@ -29,8 +28,8 @@ def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Veri
     """Recompute the certificate of a fitted model from its kernels and training data, in double precision.
 
     Nothing that a solver computed is used but the points themselves: the classifier, its kernel weights and
-    intercepts, and the dual point of ``certificate_``.  Kernel values are computed afresh, tile by tile, so memory
-    stays small; time grows as rows times support vectors times kernels.
+    intercepts, and the dual point of ``certificate_``.  Kernel values are computed afresh, tile by tile within the
+    ``memory_limit`` of the model; time grows as rows times support vectors times kernels.
 
     Parameters
     ----------
@@ -56,10 +55,19 @@ def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Veri
     check_is_fitted(core, "certificate_")
     X = model[:-1].transform(X) if isinstance(model, Pipeline) and len(model) > 1 else X
     X = new_rows(core, X, core._used_kernels)
+    if vars(core).get("certifies_") == SAMPLED:
+        raise ValueError(
+            f"This certificate is about {core.scanned_} columns that were drawn while fitting and are not kept, so "
+            "that it cannot be verified; fit with candidates=None."
+        )
+    if core.certificate_.alpha.shape[1] != X.shape[0]:
+        if core.certificate_.alpha.shape[1] == 0:
+            raise ValueError("A model that learned from a stream has no certificate; call certify(X, y) first.")
+        fitted = core.certificate_.alpha.shape[1]
+        raise ValueError(f"X has {X.shape[0]} rows, but the model was fitted to {fitted}; verify takes the same rows.")
     targets = core._learns.again(core, X, y, sample_weight)
-    if isinstance(core, CGBoostEstimator):
-        return _mixture(core, X, targets)
-    return _machine(core, X, targets)
+    found = (_mixture if isinstance(core, CGBoostEstimator) else _machine)(core, X, targets)
+    return replace(found, claims=(float(core.objective_), float(core.dual_objective_)))
 
 
 def _machine(model: Any, X: Any, targets: Targets) -> Verification:
@@ -81,9 +89,10 @@ def _machine(model: Any, X: Any, targets: Targets) -> Verification:
         coef = np.zeros(proof.alpha.shape)
         coef[:, model.support_] = model.dual_coef_
         point = machines.Point(proof.alpha, proof.intercept, beta, coef)
-    asked = zip(model._used_kernels, model._kernel_list.on(X, targets.weight))
-    kernels = [asked_for(kernel, given) for kernel, given in asked]
-    return machines.judge(task, point, kernels, X, certifies, smoothing, float(model.duality_gap_))
+    kernels = model._used_kernels if certifies == FACTORISED else asked_for(model, X, targets.weight)
+    certifies = "mkl" if certifies == FACTORISED else certifies
+    products = Products(kernels, X, model.memory_limit)
+    return machines.judge(task, point, products, certifies, smoothing, float(model.duality_gap_))
 
 
 def _mixture(model: Any, X: Any, targets: Targets) -> Verification:
@@ -98,16 +107,8 @@ def _mixture(model: Any, X: Any, targets: Targets) -> Verification:
         for line in targets.values
     ]
     given = matrices(model.kernels_, X)
+    products = Products(model.kernels_, cut(X, rows, rows, given), model.memory_limit)
     return mixtures.judge(
-        problems, model.certificate_.alpha[:, rows], coef[:, :, rows], model.intercept_, list(model.kernels_),
-        cut(X, rows, rows, given), float(model.duality_gap_),
+        problems, model.certificate_.alpha[:, rows], coef[:, :, rows], model.intercept_, products,
+        float(model.duality_gap_),
     )  # fmt: skip
-
-
-def asked_for(kernel: Kernel, given: Kernel) -> Kernel:
-    """Return the kernel that the user's problem is about: a factorisation that a solver made stands for its kernel."""
-    if any(isinstance(leaf.kernel, Approximation) for leaf in given.leaves()):
-        return kernel
-    if isinstance(kernel, On) and isinstance(kernel.kernel, Landmarks):
-        return On(kernel.kernel.kernel, kernel.columns)
-    return kernel.kernel if isinstance(kernel, Landmarks) else kernel

@@ -41,6 +41,14 @@ class Measuring:
     plot: Annotated[
         str | None, option(SHOW, "Draw ROC and precision-recall curves into a .png, .pdf or .svg.", metavar="FILE")
     ] = None
+    verify: Annotated[
+        bool,
+        option(
+            SHOW,
+            "Recompute the certificate of the model, in double precision, from the rows that it was trained on.",
+            "--verify",
+        ),
+    ] = False
     resamples: Annotated[int, option(SHOW, "Test sets drawn for the bootstrap intervals (default 1000).", min=1)] = 1000
 
 

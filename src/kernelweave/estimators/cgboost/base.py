@@ -34,7 +34,7 @@ from kernelweave.estimators.cgboost.stage_history import (
     stage_history,
     support_rows,
 )
-from kernelweave.estimators.fitting import Certificate, StoppedEarly, join_traces, make_monitor
+from kernelweave.estimators.fitting import Certificate, StoppedEarly, honest_gap, join_traces, make_monitor
 from kernelweave.estimators.inputs import positive
 from kernelweave.estimators.kernel_list import KernelList, fitted_to, refuse_overflow
 from kernelweave.estimators.targets import Error, Targets
@@ -51,6 +51,8 @@ ORDERS = ("given", "cost")
 ROUNDS_AT_ONCE = 32
 """Rounds whose outputs on new rows are computed together."""
 SEEDS = 2**31 - 1
+SAMPLED = "mixture of sampled columns"
+"""What a certificate is about whose bound holds for the columns that were drawn in the last round, not for all."""
 
 
 class CGBoostEstimator(Estimator):
@@ -209,6 +211,7 @@ class CGBoostEstimator(Estimator):
                 results.append(generate(problem, pool, rules, order, validation, train_error, monitor))
         self._keep_rounds(results, X, training.rows, pool.scale)
         _warn_unless_converged(results, self.tol)
+        _warn_if_sampled(results, pool.n * pool.m)
 
     def _problem(self, y: Array, cost: Array) -> BoostProblem:
         return BoostProblem(
@@ -234,9 +237,10 @@ class CGBoostEstimator(Estimator):
         prices[:, rows] = [result.u for result in results]
         self.certificate_ = Certificate(prices, self.intercept_, primal, dual)
         self.objective_, self.dual_objective_ = float(primal.sum()), float(dual.sum())
-        self.duality_gap_ = max(0.0, *(float(result.gap) for result in results))
+        self.duality_gap_ = max(honest_gap(float(result.gap)) for result in results)
         counted = [result.scanned for result in results if not isinstance(result.scanned, str)]
         self.scanned_ = min(counted) if counted else "all"
+        self.certifies_ = SAMPLED if counted else "mixture"
         self.stopped_by_ = [result.reason for result in results]
         self.converged_ = all(result.converged for result in results)
 
@@ -291,3 +295,14 @@ def _warn_unless_converged(results: list[BoostResult], tol: float) -> None:
     stopped = any(result.reason == "interrupted" for result in results)
     reason, kind = ("interrupted", StoppedEarly) if stopped else (worst.reason, ConvergenceWarning)
     warnings.warn(texts.get(reason, usual), kind, stacklevel=5)
+
+
+def _warn_if_sampled(results: list[BoostResult], columns: int) -> None:
+    """Say that a bound holds for some columns only, where it does."""
+    counted = [result.scanned for result in results if not isinstance(result.scanned, str)]
+    if counted:
+        warnings.warn(
+            f"The certificate is about {min(counted)} of {columns} columns, those in use and those drawn in the last "
+            "round; others may improve the model. candidates=None scores all columns in each round.",
+            UserWarning, stacklevel=5,
+        )  # fmt: skip

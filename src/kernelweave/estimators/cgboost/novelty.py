@@ -80,6 +80,8 @@ class CGBoostNovelty(Detecting, CGBoostEstimator):
     trace_ : by round seconds, primal, dual, gap, train_error, validation_error, columns, scanned, made, columns_0, ...
     n_iter_ : rounds, the most over the outputs
     converged_ : whether a rule that was asked for, or the optimum, ended it
+    certifies_ : the problem of the certificate: that of the class ("svm", "mkl", "mixture"), or the one solved instead
+        ("smoothed", "fixed weights", "mkl of factorised kernels", "mixture of sampled columns")
     n_features_in_ : columns of the training table, where rows were a table
     feature_names_in_ : names of these columns, where it had names
 

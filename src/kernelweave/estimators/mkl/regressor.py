@@ -59,7 +59,8 @@ class MKLRegressor(Regressing, StreamingRegressor):
     dual_objective_ : lower bound of the optimum, summed over the outputs
     duality_gap_ : relative gap between the two, the worst over the outputs
     certificate_ : dual points, intercepts and objectives from which anyone can recompute the gap
-    certifies_ : "mkl", or the problem that the solver solves instead ("smoothed", "fixed weights", "elastic net")
+    certifies_ : the problem of the certificate: that of the class ("svm", "mkl", "mixture"), or the one solved instead
+        ("smoothed", "fixed weights", "mkl of factorised kernels", "mixture of sampled columns")
     solver_ : the solver that ran
     solver_why_ : why it was this one; "as asked" where it was named
     memory_plan_ : how the kernels were held: `kind`, `bytes`, `why`, and what was `passed_over`, (kind, reason) each

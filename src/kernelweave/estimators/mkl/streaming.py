@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelweave.engines import one_blas_thread
 from kernelweave.estimators.base import Array
-from kernelweave.estimators.feature_models import keep_vectors, split_params
+from kernelweave.estimators.feature_models import asked_for, keep_vectors, split_params
 from kernelweave.estimators.fitting import Certificate, keep_certificate
 from kernelweave.estimators.mkl.base import MKLEstimator
 from kernelweave.estimators.targets import Targets
@@ -187,11 +187,14 @@ class Streaming(MKLEstimator):
         operators = self._block(X).operator
         coef = moved(self.coef_, self.coef_offsets_, operators.design.offsets)
         params, results = split_params(self.solver_params)[1], list[Result]()
-        for problem, w, b in zip(self._problems(operators, targets), coef, self.intercept_):
+        problems = self._problems(operators, targets)
+        for problem, w, b in zip(problems, coef, self.intercept_):
             solver = choose_mkl_solver(self.solver_, problem, params).solver
             result = Result(*evaluate_once(solver, problem, w, float(b)), Trace(), self.n_iter_, False)
             results.append(replace(result, converged=result.gap <= self.tol))
-        return results
+        asked, self.certifies_ = asked_for(self, X, targets.weight), getattr(solver, "certifies", "mkl")
+        self._factorised = None if asked == self.kernels_ else asked
+        return self._proved(results, problems, X)
 
 
 class StreamingClassifier(Streaming):

@@ -81,6 +81,7 @@ class KernelEstimator(Estimator):
         self.expansion_ = self._expand()
         self.n_iter_ = max(result.n_iter for result in results)
         self.trace_ = join_traces(results)
+        self.certifies_ = "svm"
         keep_certificate(self, results)
 
     def _expand(self) -> Expansion:

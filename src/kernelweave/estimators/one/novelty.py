@@ -51,6 +51,8 @@ class KernelNovelty(Detecting, KernelEstimator):
     trace_ : seconds, primal, dual and gap of each iteration
     n_iter_ : iterations, the most over the outputs
     converged_ : whether `tol` was reached
+    certifies_ : the problem of the certificate: that of the class ("svm", "mkl", "mixture"), or the one solved instead
+        ("smoothed", "fixed weights", "mkl of factorised kernels", "mixture of sampled columns")
     n_features_in_ : columns of the training table, where rows were a table
     feature_names_in_ : names of these columns, where it had names
 

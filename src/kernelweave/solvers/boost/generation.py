@@ -170,11 +170,12 @@ class Generation:
         bound, u, scanned = self._bound(stage.objective)
         ended = "TR4" if done.ended == "limit" else done.ended
         reason = self.reason or ("TR2" if done.converged else ended)
+        gap = relative_gap(stage.objective, bound, self.problem.smallest_scale)
+        # A draw of columns can find nothing where a scan of all shows that the gap is open.
+        reached = gap <= self.rules.tol if reason == "TR2" else reason in self.rules.termination
         return BoostResult(
-            self.kernels, self.rows, coef, stage.intercept, stage.level, u, stage.objective, bound,
-            relative_gap(stage.objective, bound, self.problem.smallest_scale), scanned, done.trace, self.stages, kept,
-            reason,
-            reason == "TR2" or reason in self.rules.termination,
+            self.kernels, self.rows, coef, stage.intercept, stage.level, u, stage.objective, bound, gap, scanned,
+            done.trace, self.stages, kept, reason, reached,
         )  # fmt: skip
 
     def _bound(self, objective: float) -> tuple[float, Array, str | int]:
