@@ -98,10 +98,11 @@ class CSR:
         _only(*self.arrays(), number, found, values)
         return replace(self, columns=found, values=values, starts=starts)
 
-    def column_gram(self, weights: Array, width: int) -> Array:
-        """Return ``X' diag(weights) X`` of numbered columns, (width, width)."""
-        out = np.zeros((width, width))
-        _gram(*self.arrays(), weights, out)
+    def column_gram(self, weights: Array, width: int, some: Array) -> Array:
+        """Return some rows of ``X' diag(weights) X`` of numbered columns, (len(some), width)."""
+        out, number = np.zeros((len(some), width)), np.full(width, -1, np.int64)
+        number[some] = np.arange(len(some))
+        _gram(*self.arrays(), weights, number, out)
         return out
 
     def times(self, factors: Array | float) -> Self:
@@ -227,11 +228,12 @@ def _only(starts, columns, values, number, new_columns, new_values):  # type: ig
 
 
 @jit
-def _gram(starts, columns, values, weights, out):  # type: ignore[no-untyped-def]
+def _gram(starts, columns, values, weights, number, out):  # type: ignore[no-untyped-def]
     for i in range(len(starts) - 1):
         first, last = starts[i], starts[i + 1]
         for t in range(first, last):
-            row_add(columns[first:last], values[first:last], weights[i] * values[t], out[columns[t]])
+            if number[columns[t]] >= 0:
+                row_add(columns[first:last], values[first:last], weights[i] * values[t], out[number[columns[t]]])
 
 
 @jit

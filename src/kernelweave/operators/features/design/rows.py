@@ -60,14 +60,14 @@ class DenseRows(NamedTuple):
 
     def only(self, columns: Array, width: int) -> DenseRows:
         """Return some of the columns, in double precision."""
-        return DenseRows(np.ascontiguousarray(self.values[:, columns], np.float64))
+        return DenseRows(self.values.take(columns, axis=1).astype(np.float64, copy=False))
 
-    def column_gram(self, weights: Array, width: int) -> Array:
-        """Return ``X' diag(weights) X``, (width, width), of weights that are not negative."""
-        scale, out = np.sqrt(weights), np.zeros((width, width))
+    def column_gram(self, weights: Array, width: int, some: Array) -> Array:
+        """Return some rows of ``X' diag(weights) X``, (len(some), width), of weights that are not negative."""
+        scale, out = np.sqrt(weights), np.zeros((len(some), width))
         for cut in spans(self.n, GRAM_ROWS):
-            some = self.values[cut] * scale[cut, None]
-            out += some.T @ some
+            part = self.values[cut] * scale[cut, None]
+            out += (part if len(some) == width else part.take(some, axis=1)).T @ part
         return out
 
     def outputs(self, w: Array, span: slice, out: Array) -> None:

@@ -78,7 +78,7 @@ class PrimalSolver:
 
     def evaluate(self, w: Array, b: float) -> PrimalEvaluation:
         """Look at the objective from w, with the best intercept near b; costs one pass over the rows."""
-        f = self.design.outputs(w)
+        f = self.outputs(w)
         b = intercept_at(self.problem, f, b)
         f += b
         alpha = self.slopes(f)
@@ -90,6 +90,10 @@ class PrimalSolver:
         seen = PrimalEvaluation(**{**vars(seen), "primal": self.primal(seen)})
         self.pending.append(seen)
         return seen
+
+    def outputs(self, w: Array) -> Array:
+        """Return ``X w``."""
+        return self.design.outputs(w)
 
     def slopes(self, f: Array) -> Array:
         """Return the dual point that belongs to outputs."""

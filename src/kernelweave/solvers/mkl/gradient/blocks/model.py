@@ -27,7 +27,7 @@ NEGLIGIBLE = 1e-10
 """Blocks so much shorter than the longest have no part in a Newton step."""
 RIDGE = 1e-13
 """Added to the Hessian of a Newton step, relative to its largest entry: columns may be copies of each other."""
-NEWTON_COLUMNS = 3000
+NEWTON_COLUMNS = 4000
 """Columns up to which a Newton step costs less than the passes that it saves."""
 
 

@@ -32,8 +32,8 @@ from kernelweave.solvers.problems import SUFFICIENT, TINY, Array, dot
 
 FIRST_COLUMNS = 256
 """Columns of a first working set: so few that their Gram matrix costs next to nothing."""
-MOST_COLUMNS = 3000
-"""Columns of a working set at the most; their matrix takes 72 MB."""
+MOST_COLUMNS = 4000
+"""Columns of a working set at the most; their matrix takes 128 MB."""
 PASS_COLUMNS = 10.0
 """A Gram matrix of sqrt(this times d) columns takes as long as a pass over d columns."""
 INNER = 0.3
@@ -42,6 +42,8 @@ LOOSE = 0.1
 """Share of the gap to which the model is solved while blocks enter the working set."""
 ROUNDING = 1e-15
 """Relative to the objective, a change that is rounding."""
+NEAR = 0.9
+"""Blocks of zeros stay in a working set of p = 1 while they reach so much of the level at which they would enter."""
 HALVINGS = 40
 LEAST_DAMPING, DAMPING = 0.01, 0.1
 """Shares of the largest curvature below which none is added, and that are added after a first shortened step."""
@@ -69,7 +71,8 @@ class BlockCoordinate(PrimalSolver):
         self.room = min(self.first or suits, MOST_COLUMNS)
         self.working: Array = np.zeros(self.design.m, bool)
         self.chosen: Array = np.empty(0, np.int64)
-        self.damping, self.bend, self.H = 0.0, np.empty(0), np.empty((0, 0))
+        self.damping, self.bend, self.entered = 0.0, np.empty(0), True
+        self.gram = self.H = np.empty((0, 0))
 
     def step(self) -> None:
         """Evaluate the start; then enlarge the working set, minimise the model on it, and evaluate where that led."""
@@ -91,29 +94,55 @@ class BlockCoordinate(PrimalSolver):
         self.seen = self._search(seen, step, min(fall, 0.0))
 
     def _aim(self, seen: PrimalEvaluation) -> float:
-        """Return the gap that the next point is to reach: the one asked for, or half-way there while blocks enter."""
-        if self.working.all():
-            return self.stop.tol
-        return max(self.stop.tol, LOOSE * min(1.0, self.gap(seen)))
+        """Return the gap that the next point is to reach: less than what is asked for while more blocks are to enter."""
+        return max(self.stop.tol, LOOSE * min(1.0, self.gap(seen))) if self.entered else self.stop.tol
 
     def _enlarge(self, seen: PrimalEvaluation) -> None:
-        """Take the worst blocks into the working set; let go of zero blocks where it would get too large."""
-        if self.working.all():
+        """Take the worst blocks into the working set; let go of zero blocks that are far from entering."""
+        self.entered = not self.working.all()
+        if not self.entered:
             return
         far = self._violations(seen)
-        used = self.working | (seen.norms > 0)
-        if self.sizes[used].sum() + self.room > MOST_COLUMNS:
-            used = seen.norms > 0
-            used = used if self.sizes[used].sum() + self.room <= MOST_COLUMNS else np.zeros(len(used), bool)
+        used = self._stay(seen)
         order = np.argsort(-np.where(used, -1.0, far), kind="stable")
         order = order[~used[order] & (far[order] > 0)]
         width = np.cumsum(self.sizes[order])
-        fits = max(1, int(np.searchsorted(width, self.room, side="right")))
+        room = min(self.room, MOST_COLUMNS - int(self.sizes[used].sum()))
+        fits = max(1, int(np.searchsorted(width, room, side="right")))
         used[order[:fits]] = True
+        self.entered = len(order) > fits
+        if self.entered:
+            self.room = min(MOST_COLUMNS, 2 * self.room)
         if not np.array_equal(used, self.working):
-            self.room = min(MOST_COLUMNS // 2, max(self.room, int(self.sizes[used].sum())))
-            self.working, self.chosen = used, np.flatnonzero(np.repeat(used, self.sizes))
-            self.columns, self.bend = self.design.columns(self.chosen), np.empty(0)
+            self.working, before = used, self.chosen
+            self.chosen = np.flatnonzero(np.repeat(used, self.sizes))
+            self.columns, self.H = self.design.columns(self.chosen), np.empty((0, 0))
+            self._carry(before)
+
+    def _stay(self, seen: PrimalEvaluation) -> Array:
+        """Return which blocks stay in the working set: those in use, and others of it that are near to being so."""
+        used = seen.norms > 0
+        size = float((seen.norms**self.r).sum()) ** (1.0 / self.r)
+        for stay in (used | (self.working & (np.sqrt(seen.q) > NEAR * size)), used):
+            if self.sizes[stay].sum() <= MOST_COLUMNS // 2 or self.design.width <= MOST_COLUMNS:
+                return stay
+        return np.zeros(len(used), bool)
+
+    def _carry(self, before: Array) -> None:
+        """Keep what is known of the Gram matrix of columns that stay."""
+        old, known = np.searchsorted(before, self.chosen), np.isin(self.chosen, before)
+        gram = np.zeros((len(self.chosen), len(self.chosen)))
+        gram[np.ix_(known, known)] = self.gram[np.ix_(old[known], old[known])]
+        self.gram, self.fresh = gram, np.flatnonzero(~known)
+
+    def outputs(self, w: Array) -> Array:
+        """Return ``X w``; the columns of a working set that has all blocks in use are enough."""
+        part = w[self.chosen]
+        if np.count_nonzero(part) < np.count_nonzero(w) or not len(part):
+            return super().outputs(w)
+        out = np.zeros(self.design.n)
+        self.columns.outputs(part, slice(0, self.design.n), out)
+        return out
 
     def _violations(self, seen: PrimalEvaluation) -> Array:
         """Return how far each block is from its optimality condition, (m,)."""
@@ -125,18 +154,21 @@ class BlockCoordinate(PrimalSolver):
         return left if self.r > 1.0 else np.where(used, left, np.maximum(left - size, 0.0))
 
     def _bend(self, seen: PrimalEvaluation) -> None:
-        """Compute H where the curvature or the working set has changed."""
-        loss = self.problem.loss
+        """Compute H, or the rows and columns of it that are new where the curvature has not changed."""
+        loss, width = self.problem.loss, len(self.chosen)
         curvature = loss.curvature(seen.f, self.y)
         bend = self.cost * (curvature + self.damping * (loss.bend - curvature))
-        if np.array_equal(bend, self.bend):
+        fresh = self.fresh if np.array_equal(bend, self.bend) else np.arange(width)
+        if len(fresh):
+            lines = self.columns.column_gram(bend, width, fresh)
+            self.gram[fresh], self.gram[:, fresh] = lines, lines.T
+        elif len(self.H) == width:
             return
-        self.bend = bend
-        self.H = self.columns.column_gram(bend, len(self.chosen))
+        self.H, self.bend, self.fresh = self.gram, bend, np.empty(0, np.int64)
         if self.problem.intercept != "none":
-            self.columns.correlate(bend, slice(0, self.columns.n), mean := np.zeros(len(self.chosen)))
+            self.columns.correlate(bend, slice(0, self.columns.n), mean := np.zeros(width))
             whole = float(bend.sum()) + (1.0 if self.problem.intercept == "regularized" else 0.0)
-            self.H -= np.outer(mean, mean / max(whole, TINY))
+            self.H = self.gram - np.outer(mean, mean / max(whole, TINY))
 
     def _search(self, seen: PrimalEvaluation, step: Array, fall: float) -> PrimalEvaluation:
         """Go along a step as far as the objective falls enough, and evaluate there."""
