@@ -1,13 +1,20 @@
 """Certificates of kernels that a solver saw rounded or factorised: they hold for the kernels that were asked for."""
 
+import math
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import kernelweave as kw
+from kernelweave.estimators.fitting import honest_gap
 from kernelweave.estimators.mkl.base import MKLEstimator
+from kernelweave.estimators.proof import feasible
+from kernelweave.losses import make_loss
 from kernelweave.operators.gram import family
 from kernelweave.operators.planner import family as plan_family
 from kernelweave.operators.planner import values
+from kernelweave.solvers.problems import Problem
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(240, 4))
@@ -91,3 +98,39 @@ def test_features_in_single_precision_are_proved_in_double(limit, weights):
     ).fit(X * 1.1, Y)  # fmt: skip
     found = kw.verify(model, X * 1.1, Y)
     assert found.confirmed, str(found)
+
+
+REAL = X[:, 0] + 0.1 * rng.normal(size=240)
+EXTREMES = {
+    "hinge, p = 2": (kw.MKLClassifier(KERNELS, norm=2.0), Y),
+    "hinge, p = 1": (kw.MKLClassifier(KERNELS), Y),
+    "epsilon": (kw.MKLRegressor(KERNELS), REAL),
+    "squared, one kernel": (kw.KernelRegressor(KERNELS[1], loss="squared"), REAL),
+    "hinge, one kernel": (kw.KernelClassifier(KERNELS[1]), Y),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("C", [1e-15, 1e-12, 1e9])
+@pytest.mark.parametrize("name", EXTREMES)
+def test_no_dual_lies_above_the_primal_at_extreme_costs(name, C):
+    model, y = EXTREMES[name]
+    model = clone(model).set_params(C=C, max_iter=100).fit(X[:60], y[:60])
+    found = kw.verify(model, X[:60], y[:60])
+    assert found.confirmed, str(found)
+    assert model.dual_objective_ <= model.objective_ * (1 + 1e-9)
+
+
+def test_a_dual_point_is_put_back_into_its_constraints():
+    problem = Problem(None, make_loss("hinge", "classification"), Y[:50], np.full(50, 1e-12))
+    alpha = 1e-12 * Y[:50] * np.linspace(-1e-7, 1 + 1e-7, 50)
+    found = feasible(problem, alpha)
+    assert abs(math.fsum(found)) <= 1e-16 * np.abs(found).sum()
+    assert ((found * Y[:50] >= 0) & (found * Y[:50] <= 1e-12)).all()
+    moved = np.abs(found - alpha).sum()
+    assert moved <= 2 * abs(math.fsum(alpha)) + 1e-18
+
+
+def test_a_gap_below_zero_is_not_told_as_zero():
+    assert honest_gap(-1e-15) == 0.0
+    assert honest_gap(-6e-7) == 6e-7

@@ -1,8 +1,10 @@
-"""What a certificate says of the kernels that were asked for, computed once more in double precision.
+"""What a certificate says of the kernels that were asked for: both objectives, computed once more at the end of a fit.
 
 A solver may work on kernel values or features in single precision, or on a factorisation ``L L' <= K`` of a kernel
 that has no features.  Its points are good, its two objectives are those of a problem that is a little off: with a
-large C by more than the gap.  So both are computed afresh at the points that the solver found:
+large C by more than the gap.  Outputs that were updated step by step have gathered rounding, and a dual point may have
+left its constraints by a last digit, which for a very small or large C moves the dual as well.  So the dual point is
+put back, and both objectives are computed afresh at the points that the solver found:
 
     primal   1/2 sum_k |w_k|^2 / beta_k + sum_i c_i loss(f_i, y_i)       from w, or from alpha through the kernels
     dual     d(alpha) - 1/2 |q|_{p*},   q_k = alpha' K_k alpha           with the kernels that were asked for
@@ -13,6 +15,7 @@ that of its features; its energies are not: ``alpha'K alpha >= |L'alpha|^2``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -22,7 +25,7 @@ from scipy.special import logsumexp, xlogy
 
 from kernelweave.engines import Engine
 from kernelweave.kernels import Kernel
-from kernelweave.operators.base import RoundedSet
+from kernelweave.operators.base import RoundedSet, product
 from kernelweave.operators.features.design.set import DesignSet
 from kernelweave.operators.gram.family import SharedSet
 from kernelweave.operators.gram.mixture import Family
@@ -32,6 +35,11 @@ from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Array, Problem, dot
 from kernelweave.solvers.result import Result
 
+ROUNDING = 1e-9
+"""By how much the gap of a run that has converged may pass the tolerance when it is computed afresh."""
+CORRECTIONS = 3
+"""Times that what is left of a sum is given to entries with room."""
+
 
 def is_rounded(operators: Any) -> bool:
     """Tell whether a set of kernels holds values in single precision."""
@@ -39,18 +47,43 @@ def is_rounded(operators: Any) -> bool:
 
 
 def proved_for_one(result: Result, problem: Problem, tol: float) -> Result:
-    """Return a result of one kernel whose objectives are computed in double precision, where values were rounded."""
-    f = afresh(problem, result.primal.alpha)
-    if f is None:
+    """Return a result of one kernel with a feasible dual point and both objectives computed afresh.
+
+    A solver that has converged on rounded values has computed them in double precision itself.
+    """
+    alpha, dual, operator = result.primal.alpha, result.dual, problem.operator
+    rounded = afresh(problem, np.zeros(operator.n)) is not None
+    if rounded and result.converged:
         return result
-    alpha, dual = result.primal.alpha, result.dual
-    b = best_intercept(problem, f, alpha)
-    primal = replace(result.primal, intercept=b, value=problem.primal(dot(alpha, f), f + b, b))
+
+    def outputs(coef: Array) -> Array:
+        exact = afresh(problem, coef) if rounded else None
+        return product(operator, coef) if exact is None else exact
+
+    f = outputs(alpha)
+    b, value = _best(problem, f, alpha, float(result.primal.intercept))
+    primal = replace(result.primal, intercept=b, value=value)
     if dual is not None:
-        g = f if np.array_equal(dual.alpha, alpha) else afresh(problem, dual.alpha)
-        assert g is not None
-        dual = DualPoint(dual.alpha, problem.dual(dual.alpha, dot(dual.alpha, g)))
+        point = feasible(problem, dual.alpha)
+        g = f if np.array_equal(point, alpha) else outputs(point)
+        dual = DualPoint(point, problem.dual(point, dot(point, g)))
     return _checked(replace(result, primal=primal, dual=dual), tol)
+
+
+def feasible(problem: Problem, alpha: Array) -> Array:
+    """Return the dual point without what rounding has left of it outside its constraints.
+
+    Entries are clipped to their ranges; where they must add up to a total, the rest goes to those that have room.
+    """
+    low, high = problem.loss.dual_range(problem.y, problem.cost)
+    alpha = np.clip(alpha, low, high)
+    for _ in range(CORRECTIONS if problem.free else 0):
+        rest = problem.total - math.fsum(alpha)
+        room = np.minimum(high - alpha if rest > 0 else alpha - low, np.abs(alpha).max(initial=0.0))
+        if rest == 0.0 or not room.sum() > 0.0:
+            break
+        alpha = np.clip(alpha + rest * (room / room.sum()), low, high)
+    return alpha
 
 
 @dataclass(frozen=True)
@@ -72,36 +105,39 @@ class Proof:
 
     def of(self, result: Result, problem: MKLProblem, tol: float, factorised: bool = False) -> Result:
         """Return a result with both objectives in double precision; it has converged if their gap is within `tol`."""
-        design = problem.operators if isinstance(problem.operators, DesignSet) else None
-        exact = None if design is None else DesignSet(design.design.in_double(self.X))
-        energies: Any = self._values() if exact is None or factorised else exact
-        outputs: Any = energies if exact is None else exact
-        primal, dual = self._primal(result.primal, problem, outputs), result.dual
+        exact = self._exact(problem.operators)
+        energies = self._values() if factorised or exact is None else exact
+        primal, dual = self._primal(result.primal, problem, energies if exact is None else exact), result.dual
         if dual is not None:
-            q = np.sum([energies.energies(line) for line in np.atleast_2d(dual.alpha)], axis=0)
-            value = problem.linear(np.atleast_2d(dual.alpha)) - 0.5 * self._support(problem, q, primal)
-            dual = DualPoint(dual.alpha, value)
+            pairs = zip(problem.outputs(cast(Any, None)), np.atleast_2d(dual.alpha))
+            alpha = np.stack([feasible(one, line) for one, line in pairs])
+            q = np.sum([energies.energies(line) for line in alpha], axis=0)
+            dual = DualPoint(alpha, problem.linear(alpha) - 0.5 * self._support(problem, q, primal))
         return _checked(replace(result, primal=primal, dual=dual), tol)
+
+    def _exact(self, operators: Any) -> Any:
+        """Return a set of kernels in double precision, with the same features where there are some; else None."""
+        if not is_rounded(operators):
+            return operators
+        return DesignSet(operators.design.in_double(self.X)) if isinstance(operators, DesignSet) else None
 
     def _values(self) -> SharedSet:
         """Return the kernels in double precision: no value is kept, each is made when it is needed."""
         family = Family(self.kernels)
         return SharedSet(family, family.prepare(self.X), self.X.shape[0], self.engine, stored=False, dtype=np.float64)
 
-    def _primal(self, point: PrimalPoint, problem: MKLProblem, exact: SharedSet | DesignSet) -> PrimalPoint:
-        """Return the point with its objective, and where it is free with the best intercepts."""
-        beta, value, intercepts = np.asarray(point.beta), 0.0, []
+    def _primal(self, point: PrimalPoint, problem: MKLProblem, exact: Any) -> PrimalPoint:
+        """Return the point with its objective, and with better intercepts where there are some."""
+        beta, value, intercepts = np.asarray(point.beta), 0.0, list[float]()
         for o, one in enumerate(problem.outputs(cast(Any, None))):
-            alpha = np.atleast_2d(point.alpha)[o]
+            alpha, b = np.atleast_2d(point.alpha)[o], float(np.atleast_1d(point.intercept)[o])
             if isinstance(exact, DesignSet) and point.vector is not None:
-                w, b = np.asarray(point.vector)[o], float(np.atleast_1d(point.intercept)[o])
+                w = np.asarray(point.vector)[o]
                 f, squares = exact.design.outputs(w), block_squares(w, exact.design.offsets)
-                energy = float((squares[squares > 0] / beta[squares > 0]).sum())
+                found = one.primal(float((squares[squares > 0] / beta[squares > 0]).sum()), f + b, b)
             else:
-                f = _weighted(exact, beta, alpha)
-                energy, b = dot(alpha, f), best_intercept(one, f, alpha)
-            value += one.primal(energy, f + b, b)
-            intercepts.append(b)
+                b, found = _best(one, _weighted(exact, beta, alpha), alpha, b)
+            value, intercepts = value + found, [*intercepts, b]
         if self.certifies == "smoothed":
             value += 0.5 * self.smoothing * float(xlogy(beta, beta).sum())
         return replace(point, value=value, intercept=np.array(intercepts))
@@ -113,14 +149,18 @@ class Proof:
         return float(np.asarray(primal.beta) @ q) if self.certifies == "fixed weights" else problem.ball.support(q)
 
 
-def _weighted(exact: SharedSet | DesignSet, beta: Array, alpha: Array) -> Array:
+def _weighted(exact: Any, beta: Array, alpha: Array) -> Array:
     """Return ``sum_k beta_k K_k alpha``, (n,)."""
-    if isinstance(exact, SharedSet):
-        return exact.outputs(beta, alpha)
-    out, rows = np.zeros(exact.n), np.flatnonzero(alpha)
-    exact.combined(beta).add_to(out, rows, alpha[rows])
-    return out
+    return exact.outputs(beta, alpha) if isinstance(exact, SharedSet) else product(exact.combined(beta), alpha)
+
+
+def _best(problem: Problem, f: Array, alpha: Array, b: float) -> tuple[float, float]:
+    """Return the better of two intercepts, the one at hand and the best by the slopes, and the primal objective."""
+    energy = dot(alpha, f)
+    value, other = problem.primal(energy, f + b, b), best_intercept(problem, f, alpha)
+    found = problem.primal(energy, f + other, other)
+    return (other, found) if found < value else (b, value)
 
 
 def _checked(result: Result, tol: float) -> Result:
-    return replace(result, converged=result.gap <= tol)
+    return replace(result, converged=result.gap <= tol + (ROUNDING if result.converged else 0.0))

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import logsumexp, xlogy
 
 from kernelweave.judge.products import Products
-from kernelweave.judge.report import Verification, largest_gap, rounding
+from kernelweave.judge.report import UNITS, Verification, largest_gap, rounding
 from kernelweave.losses import Loss
 
 Array = np.ndarray
@@ -57,13 +57,14 @@ def judge(
     outputs, problems = len(task.targets), len(point.beta)
     group = np.arange(outputs) // max(1, outputs // problems)
     q, f, energy = energies(point, products, group)
+    reach = reaches(point, products, group, energy)
     dual_linear, primal_loss, terms = np.zeros(problems), np.zeros(problems), 0.5 * np.abs(energy)
     outside = 0.0
     for o, problem in enumerate(group):
         a, y, b = point.alpha[o], task.targets[o], point.intercept[o]
         dual_linear[problem] += conjugates(task, a, y)
         primal_loss[problem] += losses(task, f[o] + b, y, b)
-        terms[problem] += size(task, f[o] + b, y, a)
+        terms[problem] += size(task, f[o] + b, y, a, reach[o])
         outside = max(outside, infeasibility(task, a, y))
     beta, primal, dual = point.beta, 0.5 * energy + primal_loss, np.zeros(problems)
     for i in range(problems):
@@ -114,12 +115,29 @@ def conjugates(task: Task, alpha: Array, y: Array) -> float:
     return value - (0.5 * float(alpha.sum()) ** 2 if task.intercept == "regularized" else 0.0)
 
 
-def size(task: Task, f: Array, y: Array, alpha: Array) -> float:
-    """Return the size of the terms that one output adds to both objectives, before they cancel."""
+def reaches(point: Point, products: Products, group: Array, energy: Array) -> Array:
+    """Return how large the terms of each output are before they cancel, (outputs, n): ``sum_j |coef_j| |K_ij|``.
+
+    By Cauchy and Schwarz ``|K_ij| <= sqrt(K_ii K_jj)``, so that the diagonals tell.
+    """
+    diagonals = np.stack([products.diagonal(k) for k in range(point.beta.shape[1])])
+    lengths = np.sqrt(np.maximum(point.beta @ diagonals, 0.0))[group]
+    if point.coef is None:
+        return lengths * np.sqrt(np.maximum(energy, 0.0))[group][:, None]
+    return lengths * np.einsum("oi,oi->o", np.abs(point.coef), lengths)[:, None]
+
+
+def size(task: Task, f: Array, y: Array, alpha: Array, reach: Array) -> float:
+    """Return the size of the terms that one output adds to both objectives, before they cancel.
+
+    An output that is a sum of terms of size `reach` is off by their rounding, and its loss by that times its slope.
+    """
     paid = task.cost > 0
-    c = task.cost[paid]
-    own = np.abs(task.loss.conjugate(-alpha[paid] / c, y[paid]))
-    return float(c @ task.loss.value(f[paid], y[paid])) + float(c @ own) + float(np.abs(alpha) @ np.abs(f))
+    c, f, y, reach = task.cost[paid], f[paid], y[paid], reach[paid]
+    own = np.abs(task.loss.conjugate(-alpha[paid] / c, y))
+    near = UNITS * float(np.finfo(float).eps) * reach
+    steps = np.maximum(*(np.abs(task.loss.derivative(g, y)) for g in (f - near, f + near)))
+    return float(c @ (task.loss.value(f, y) + own + steps * reach)) + float(np.abs(alpha[paid]) @ np.abs(f))
 
 
 def infeasibility(task: Task, alpha: Array, y: Array) -> float:

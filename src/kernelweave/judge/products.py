@@ -62,6 +62,12 @@ class Products:
                 out[rows] += kernel.block(prepared(rows), kept, np.float64) @ V[columns]
         return out
 
+    def diagonal(self, k: int) -> Array:
+        """Return the kernel of each row with itself, (n,)."""
+        kernel, n = self.kernels[k], self.X.shape[0]
+        parts = [slice(first, min(first + self.rows, n)) for first in range(0, n, self.rows)]
+        return np.concatenate([kernel.diagonal(kernel.prepare(self.X[rows])) for rows in parts])
+
     def _fits(self, kernel: Kernel) -> bool:
         """Tell whether all rows can be prepared at once, judged by some of them."""
         return Task([kernel], self.X, Serial(), self.limit).prepared_bytes <= ROWS_SHARE * self.limit

@@ -125,8 +125,6 @@ class MKLEstimator(Estimator):
     def _proved(self, results: list[Result], problems: Sequence[MKLProblem], X: Any) -> list[Result]:
         """Return results whose bounds hold for the kernels that were asked for, where that can be afforded."""
         asked = self._factorised
-        if asked is None and not is_rounded(problems[0].operators):
-            return results
         if asked is not None and not self._affordable(results, X.shape[0]):
             return results
         proofs = [self._proof(asked, X, result) for result in results]

@@ -69,7 +69,7 @@ class KernelEstimator(Estimator):
             stop = Stop(self.tol, 1 if stopped else self.max_iter)
             self.solver_, self.solver_why_, solver = choose_svm_solver(self.solver, problem, self.solver_params)
             result = run(solver, problem, stop, monitor)
-            results.append(result if result.converged else proved_for_one(result, problem, self.tol))
+            results.append(proved_for_one(result, problem, self.tol))
         return results
 
     def _keep(self, results: list[Result], X: Any) -> None:
