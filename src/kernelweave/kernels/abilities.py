@@ -39,9 +39,11 @@ class Features(ABC, metaclass=_FeatureAbility):
     ----------
     kind : "columns" where features are the columns of a table, the same few for all rows; "codes" where each has a
         code, and a row has few of all that there could be; "strings" where the codes name strings of letters
+    identity : whether the features are the columns of the table as they are
     """
 
     kind: str = "codes"
+    identity: bool = False
 
     @abstractmethod
     def rows(self, X: Any, dtype: type = np.float64) -> CSR | Array:

@@ -61,6 +61,8 @@ EXACTLY = 0.0
 ONE_THREAD_UP_TO = 1000
 """Rows up to which the small matrices of a solver take longer to divide among BLAS threads than to compute.  So they do
 for kernels that are held without a matrix, whatever the number of rows, and their bits would depend on the threads."""
+ALIKE_ROWS, ROUGH_ROWS, FEW_KERNELS = 64, 16, 200
+"""Rows on which kernels are compared, and those by which candidates are found among more kernels than the last."""
 ALIKE = 0.9999
 """Correlation of two centred kernel matrices from which on their weights are arbitrary."""
 
@@ -261,9 +263,7 @@ class MKLEstimator(Estimator):
         return RowExpansion.weighted(self.kernels_, self.reference_, weights, self.dual_coef_)
 
 
-def kernel_correlations(
-    kernels: Sequence[Kernel], X: Any, rows: int = 64, chosen: Array | slice = slice(None)
-) -> Array:
+def kernel_correlations(kernels: Sequence[Kernel], X: Any, rows: int = ALIKE_ROWS, chosen: Any = slice(None)) -> Array:
     """Return the correlation of the chosen kernels' centred matrices on a sample of rows with everyone's, (chosen, m).
 
     All are chosen by default.
@@ -288,8 +288,13 @@ def alike_pair(kernels: Sequence[Kernel], X: Any, weights: Array) -> tuple[int, 
         return None
     used = np.flatnonzero(weights > 0)
     used = used[np.argsort(-weights[used], kind="stable")]
-    for k, row in zip(used, kernel_correlations(kernels, X, chosen=used)):
+    few = len(kernels) <= FEW_KERNELS
+    for k, row in zip(used, kernel_correlations(kernels, X, ALIKE_ROWS if few else ROUGH_ROWS, used)):
         row[k] = 0.0
         if row.max() > ALIKE:
-            return int(k), int(row.argmax())
+            near = np.flatnonzero(row > ALIKE)
+            if not few:  # judged by few rows; now by as many as a short list would be
+                row[near] = kernel_correlations([kernels[i] for i in (k, *near)], X, ALIKE_ROWS, [0])[0, 1:]
+            if row[near].max() > ALIKE:
+                return int(k), int(near[row[near].argmax()])
     return None

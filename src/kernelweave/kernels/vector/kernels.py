@@ -109,6 +109,7 @@ class Linear(Curve, Features):
     """
 
     kind = "columns"
+    identity = True
 
     def base(self) -> Kernel:
         """Return the inner product."""

@@ -6,6 +6,7 @@ rows, which tells it exactly, and keeps what it made while there is memory for i
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,11 +14,11 @@ import numpy as np
 from kernelweave.data.blocks import spans
 from kernelweave.kernels.abilities import Features
 from kernelweave.operators.features.design.make import Stream, Survey, form_after, joined
-from kernelweave.operators.features.design.maps import ColumnMap, DenseMap
+from kernelweave.operators.features.design.maps import ColumnMap, DenseMap, TableColumns
 from kernelweave.operators.features.design.matrix import Design
 from kernelweave.operators.features.design.rows import Rows
 from kernelweave.operators.features.design.set import DesignSet
-from kernelweave.operators.features.design.size import Form, is_single, measured
+from kernelweave.operators.features.design.size import FINE_TOLERANCE, Form, is_single, measured
 from kernelweave.operators.memory import show_bytes
 from kernelweave.operators.planner.candidate import Candidate, CannotHold
 from kernelweave.operators.planner.task import Task
@@ -54,14 +55,21 @@ class Facts:
         self.n, self.workers = task.n, task.engine.workers
         self.former: list[ColumnMap | None] = [None] * task.m if task.maps is None else list(task.maps)
         self.pieces: list[Any] | None = None
-        measures = (measured(kernel, task.X, task.tol) for kernel in task.kernels)
-        self.forms: list[Form] = [form_after(one, form) for one, form in zip(self.former, measures)]
+        self.table = TableColumns.of(task.kernels, task.X) if task.maps is None else None
+        self.forms: list[Form] = [form_after(one, form) for one, form in zip(self.former, self._measures(task))]
         self.single = all(form.single for form in self.forms)
         each = zip(self.former, task.kernels, self.forms)
         self.maps = [one or DenseMap(kernel, int(form.width), task.X[:1]) for one, kernel, form in each]
         inside = self.whole_bytes(self.dtype) <= task.budget
         if (self.coded or not inside) and (inside or self.part_bytes(self.least) <= task.budget):
             self._survey(task, inside)
+
+    def _measures(self, task: Task) -> Iterable[Form]:
+        """Judge the features of each kernel by some of the rows; columns of a table all at once."""
+        if self.table is None:
+            return (measured(kernel, task.X, task.tol) for kernel in task.kernels)
+        single = task.tol >= FINE_TOLERANCE and is_single(task.sample, task.tol)
+        return (Form(size, size, 0, single) for size in self.table.sizes.tolist())
 
     def _survey(self, task: Task, keep: bool) -> None:
         """Go over all rows: number codes, see the values, keep what fits."""
@@ -136,7 +144,7 @@ class Facts:
 
     def built(self, task: Task, dtype: Any, layout: Layout, whole: bool) -> DesignSet:
         """Return the design: in memory, from pieces where they were kept, or as a stream of parts."""
-        stream = Stream(self.maps, task.X, dtype.type, layout.chunk, task.engine)
+        stream = Stream(self.maps, task.X, dtype.type, layout.chunk, task.engine, self.table)
         source: Rows | Stream = stream
         if whole:
             pieces, self.pieces = self.pieces, None

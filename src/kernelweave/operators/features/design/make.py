@@ -18,7 +18,14 @@ from kernelweave.data.blocks import spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import Array, Kernel
-from kernelweave.operators.features.design.maps import CodedMap, ColumnMap, DenseMap, number_codes, rows_of
+from kernelweave.operators.features.design.maps import (
+    CodedMap,
+    ColumnMap,
+    DenseMap,
+    TableColumns,
+    number_codes,
+    rows_of,
+)
 from kernelweave.operators.features.design.rows import DenseRows, Rows
 from kernelweave.operators.features.design.size import MOST_COLUMNS, Form, is_single
 from kernelweave.operators.features.vocabulary import Vocabulary, commonest_first
@@ -42,10 +49,14 @@ class Stream:
     X : all rows, in memory or mapped from disk
     dtype : of the values
     chunk : rows that one worker makes at a time
+    table : the columns of X that the features are, where they are all that
     """
 
-    def __init__(self, maps: Sequence[ColumnMap], X: Any, dtype: type, chunk: int, engine: Engine):
-        self.maps, self.X, self.dtype, self.chunk, self.engine = maps, X, dtype, chunk, engine
+    def __init__(
+        self, maps: Sequence[ColumnMap], X: Any, dtype: type, chunk: int, engine: Engine,
+        table: TableColumns | None = None,
+    ):  # fmt: skip
+        self.maps, self.X, self.dtype, self.chunk, self.engine, self.table = maps, X, dtype, chunk, engine, table
         self.offsets = offsets_of(maps)
 
     def part(self, span: slice) -> Rows:
@@ -68,7 +79,8 @@ class Stream:
         sizes = [cut.stop - cut.start if isinstance(cut, slice) else len(cut) for cut in cuts]
         values: Array = np.empty((sum(sizes), self.offsets[-1]), self.dtype)
         targets = [values[end - size : end] for size, end in zip(sizes, np.cumsum(sizes))]
-        self.engine.map_into(targets, partial(_fill, self.maps, self.offsets, X), cuts)
+        fill = partial(_fill, self.maps, self.offsets) if self.table is None else self.table.fill
+        self.engine.map_into(targets, partial(fill, X), cuts)
         return DenseRows(values)
 
 

@@ -94,7 +94,7 @@ class BlockCoordinate(PrimalSolver):
         self.seen = self._search(seen, step, min(fall, 0.0))
 
     def _aim(self, seen: PrimalEvaluation) -> float:
-        """Return the gap that the next point is to reach: less than what is asked for while more blocks are to enter."""
+        """Return the gap that the next point is to reach: a larger one while more blocks are to enter."""
         return max(self.stop.tol, LOOSE * min(1.0, self.gap(seen))) if self.entered else self.stop.tol
 
     def _enlarge(self, seen: PrimalEvaluation) -> None:
