@@ -108,7 +108,10 @@ class MKLEstimator(Estimator):
                 break
             if self._factorised is None:
                 starts = [result.primal for result in results]
-                operators = self._hold(rows.X, EXACTLY)
+                try:
+                    operators = self._hold(rows.X, EXACTLY)
+                except MemoryError:  # the gap stays open, and is told
+                    break
             elif attempt < ATTEMPTS:
                 operators = self._bind_all(rows.X, rows.targets.weight, FINER_AGAIN**attempt)
         refuse_if_noise_counts(self._factorised or self.kernels_, rows.X, results, self.tol, NEEDED)
