@@ -51,7 +51,7 @@ class Point:
 
 
 def judge(
-    task: Task, point: Point, products: Products, certifies: str, smoothing: float, reported: float
+    task: Task, point: Point, products: Products, certifies: str, smoothing: Array, reported: float
 ) -> Verification:
     """Recompute both objectives of every problem from the kernels."""
     outputs, problems = len(task.targets), len(point.beta)
@@ -68,10 +68,10 @@ def judge(
         outside = max(outside, infeasibility(task, a, y))
     beta, primal, dual = point.beta, 0.5 * energy + primal_loss, np.zeros(problems)
     for i in range(problems):
-        support = weighted(q[i], beta[i], task.norm, certifies, smoothing)
+        support = weighted(q[i], beta[i], task.norm, certifies, float(smoothing[i]))
         dual[i], terms[i] = dual_linear[i] - 0.5 * support, terms[i] + 0.5 * abs(support)
         if certifies == "smoothed":
-            primal[i] += 0.5 * smoothing * float(xlogy(beta[i], beta[i]).sum())
+            primal[i] += 0.5 * float(smoothing[i]) * float(xlogy(beta[i], beta[i]).sum())
         elif certifies == "mkl":
             outside = max(outside, outside_ball(beta[i], task.norm))
     gap, allowed = largest_gap(primal, dual), rounding(primal, terms)

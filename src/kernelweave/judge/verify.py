@@ -79,7 +79,7 @@ def _machine(model: Any, X: Any, targets: Targets) -> Verification:
     )  # fmt: skip
     beta = np.ones((len(proof.primal), 1)) if proof.beta is None else proof.beta
     certifies = model.certifies_ if many else "svm"
-    smoothing = float(model.trace_["smoothing"][-1]) if certifies == "smoothed" else 0.0
+    smoothing = _smoothing(model.trace_, len(beta)) if certifies == "smoothed" else np.zeros(len(beta))
     if isinstance(model.expansion_, FeatureExpansion):
         values = model.expansion_.contributions(X, model._engine()).sum(axis=0).T
         blocks = [np.split(row, model.coef_offsets_[1:-1]) for row in model.coef_]
@@ -93,6 +93,13 @@ def _machine(model: Any, X: Any, targets: Targets) -> Verification:
     certifies = "mkl" if certifies == FACTORISED else certifies
     products = Products(kernels, X, model.memory_limit)
     return machines.judge(task, point, products, certifies, smoothing, float(model.duality_gap_))
+
+
+def _smoothing(trace: Any, problems: int) -> Array:
+    """Return the smoothing of each problem: that of the last line about it."""
+    if problems == 1:
+        return trace["smoothing"][-1:]
+    return np.array([trace["smoothing"][trace["output"] == o][-1] for o in range(problems)])
 
 
 def _mixture(model: Any, X: Any, targets: Targets) -> Verification:

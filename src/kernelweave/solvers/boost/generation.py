@@ -185,7 +185,9 @@ class Generation:
         fresh = self.scan is not None and self.scan[0] is found and self.scan[1].complete
         known = -np.inf if proven is None else proven.value
         enough = relative_gap(objective, known, self.problem.smallest_scale) <= self.rules.tol
-        if not (fresh or enough) and float(np.count_nonzero(found.u)) * self.pool.n * self.pool.m <= CHEAP:
+        if fresh and self.scan is not None:
+            self.ledger.offer(dual=DualPoint(found.u, self.pricing.bound(*self.scan)))
+        elif not enough and float(np.count_nonzero(found.u)) * self.pool.n * self.pool.m <= CHEAP:
             self.ledger.offer(dual=DualPoint(found.u, self.pricing.bound(found, self.pricing.prove(found))))
         if self.ledger.proven is not None:
             return self.ledger.proven.value, self.ledger.proven.alpha, "all"
