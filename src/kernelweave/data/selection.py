@@ -58,6 +58,8 @@ def column_numbers(key: Any, n_columns: int) -> Any:
     """Return a slice or non-negative column numbers; a column that does not exist is an error."""
     if isinstance(key, slice):
         return key
+    if type(key) is list and key and all(type(column) is int and 0 <= column < n_columns for column in key):
+        return np.array(key)
     columns = np.atleast_1d(np.asarray(key))
     if columns.dtype == bool and np.ndim(key) == 1:
         if columns.size != n_columns:
@@ -88,6 +90,11 @@ def _side_by_side(X: dict[str, Any], names: list[str]) -> Any:
 
         return sparse.hstack(blocks, format="csr")
     return np.hstack(blocks)
+
+
+def has_names(key: Any) -> bool:
+    """Tell whether a key selects views by name, not columns by number."""
+    return _names(key) is not None
 
 
 def _names(key: Any) -> list[str] | None:

@@ -10,7 +10,7 @@ import numpy as np
 from kernelweave.engines import Engine
 from kernelweave.estimators.defaults import kernel_for, kernels_for
 from kernelweave.estimators.definite import refuse_indefinite
-from kernelweave.estimators.normalize import normalized
+from kernelweave.estimators.normalize import all_normalized
 from kernelweave.estimators.overlap import warn_if_nothing_shared
 from kernelweave.kernels import Kernel, Precomputed, parse
 from kernelweave.kernels.positional.windows import Windows
@@ -110,7 +110,7 @@ def fitted_to(
     if definite is not None:
         refuse_indefinite(fitted, X, definite)
     warn_if_nothing_shared(fitted, X, engine)
-    return [normalized(kernel, X, normalize, engine, weight, centre) for kernel in fitted]
+    return all_normalized(fitted, X, normalize, engine, weight, centre)
 
 
 def refuse_overflow(names: Sequence[Any] | Array, diagonals: Array) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.centred import Centred
 from kernelweave.kernels.compose import Cosine, Scaled
 from kernelweave.operators.expansion.cross import add_products
+from kernelweave.operators.features.design.maps import TableColumns
 
 NORMALIZATIONS = {
     "trace": "scaled to a mean training diagonal of 1",
@@ -23,6 +25,20 @@ NORMALIZATIONS = {
 """Ways to scale a kernel, with what each of them does."""
 CONSTANT = 1e-12
 """Share of the mean diagonal below which what centring leaves of a kernel is rounding: it is constant on the rows."""
+
+
+def all_normalized(
+    kernels: Sequence[Kernel], X: Any, how: str | None, engine: Engine, weight: Array, centre: bool
+) -> list[Kernel]:
+    """Return kernels scaled on the rows of X, one by one or, where all are columns of one table, at once."""
+    table = TableColumns.of(kernels, X) if how == "trace" else None
+    if table is not None:
+        columns = np.einsum("i,ij,ij->j", weight / weight.sum(), X, X)
+        owner = np.repeat(np.arange(len(kernels)), table.sizes)
+        sizes = np.bincount(owner, columns[table.columns] * table.scale**2, len(kernels))
+        if np.isfinite(sizes).all():
+            return [_unit(kernel, size) for kernel, size in zip(kernels, sizes.tolist())]
+    return [normalized(kernel, X, how, engine, weight, centre) for kernel in kernels]
 
 
 def normalized(

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelweave._numba.csr import CSR
 from kernelweave.data import select
+from kernelweave.data.selection import column_numbers, has_names
 from kernelweave.kernels.abilities import Elementwise, Features, Positional, Reweighted
 from kernelweave.kernels.base import Array, Combination, Kernel, Wrapper
 from kernelweave.kernels.checks import check_kernel, check_positive
@@ -109,6 +110,9 @@ class On(Forwarding):
     def fitted(self, X: Any, sample_weight: Array | None = None) -> Kernel:
         """Return the kernel fitted to the selection."""
         check_kernel(self, self.kernel)
+        if type(self.kernel).fitted is Kernel.fitted and isinstance(X, np.ndarray) and not has_names(self.columns):
+            column_numbers(self.columns, X.shape[1])  # nothing is learned from the selection, but it must exist
+            return self
         return On(self.kernel.fitted(self.seen(X), sample_weight), self.columns)
 
     def seen(self, X: Any) -> Any:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.data.blocks import sample_rows
 from kernelweave.engines import one_blas_thread
 from kernelweave.estimators.advice import Facts
 from kernelweave.estimators.base import Array, Estimator
@@ -28,12 +27,11 @@ from kernelweave.estimators.feature_models import (
 )
 from kernelweave.estimators.fitting import join_traces, keep_certificate, make_monitor, warn_unless_converged
 from kernelweave.estimators.kernel_list import KernelList, fitted_to, refuse_overflow
+from kernelweave.estimators.mkl.alike import alike_features, alike_pair
 from kernelweave.estimators.proof import Proof, is_rounded
 from kernelweave.estimators.targets import Targets
 from kernelweave.kernels import Kernel, reference
 from kernelweave.kernels.abilities import Features
-from kernelweave.kernels.base import count
-from kernelweave.kernels.reference import takes_gram
 from kernelweave.operators import Task, choose
 from kernelweave.operators.base import Restrictable
 from kernelweave.operators.expansion.base import Expansion
@@ -41,14 +39,12 @@ from kernelweave.operators.expansion.features import FeatureExpansion
 from kernelweave.operators.expansion.rows import RowExpansion
 from kernelweave.operators.features.design.set import DesignSet
 from kernelweave.operators.gram.family import SharedSet, StoredSet
-from kernelweave.operators.gram.mixture import Family
 from kernelweave.penalties import LpBall
 from kernelweave.solvers.certificate import PrimalPoint
 from kernelweave.solvers.choose import choose_mkl_solver, mkl_need
 from kernelweave.solvers.loop import Stop, run
 from kernelweave.solvers.mkl import MKL_SOLVERS, check_mkl_solver
 from kernelweave.solvers.mkl.problem import MKLProblem
-from kernelweave.solvers.problems import TINY
 from kernelweave.solvers.result import Result
 
 NEEDED = "multiple kernel learning needs kernels that are"
@@ -61,10 +57,6 @@ EXACTLY = 0.0
 ONE_THREAD_UP_TO = 1000
 """Rows up to which the small matrices of a solver take longer to divide among BLAS threads than to compute.  So they do
 for kernels that are held without a matrix, whatever the number of rows, and their bits would depend on the threads."""
-ALIKE_ROWS, ROUGH_ROWS, FEW_KERNELS = 64, 16, 200
-"""Rows on which kernels are compared, and those by which candidates are found among more kernels than the last."""
-ALIKE = 0.9999
-"""Correlation of two centred kernel matrices from which on their weights are arbitrary."""
 
 
 class MKLEstimator(Estimator):
@@ -118,7 +110,7 @@ class MKLEstimator(Estimator):
         results = rows.spread(results, targets.cost)
         self._keep_all(results, X, operators)
         warn_unless_converged(results, lambda: self._facts_of(problems[0]))
-        self._warn_alike(X)
+        self._warn_alike(X, operators)
 
     def _rounding_opens(self, results: list[Result], operators: Any) -> bool:
         """Return whether a gap is open that finer values could close."""
@@ -246,11 +238,13 @@ class MKLEstimator(Estimator):
         self.trace_ = join_traces(results)
         keep_certificate(self, results)
 
-    def _warn_alike(self, X: Any) -> None:
+    def _warn_alike(self, X: Any, operators: Any) -> None:
         """Warn where two kernels are so alike on the training rows that their weights are arbitrary."""
         if len(self.kernels_) < 2:
             return
-        pair = alike_pair(self.kernels_, X, np.atleast_2d(self.kernel_weights_).max(axis=0))
+        weights = np.atleast_2d(self.kernel_weights_).max(axis=0)
+        dense = isinstance(operators, DesignSet) and operators.design.dense
+        pair = alike_features(operators.design, weights) if dense else alike_pair(self.kernels_, X, weights)
         if pair is not None:
             first, second = (self.kernel_names_[k] for k in pair)
             warnings.warn(
@@ -264,40 +258,3 @@ class MKLEstimator(Estimator):
             return FeatureExpansion(self.kernels_, self.reference_, coef, self.coef_offsets_, self.coef_codes_)
         weights = np.broadcast_to(np.atleast_2d(self.kernel_weights_), (len(self.intercept_), len(self.kernels_)))
         return RowExpansion.weighted(self.kernels_, self.reference_, weights, self.dual_coef_)
-
-
-def kernel_correlations(kernels: Sequence[Kernel], X: Any, rows: int = ALIKE_ROWS, chosen: Any = slice(None)) -> Array:
-    """Return the correlation of the chosen kernels' centred matrices on a sample of rows with everyone's, (chosen, m).
-
-    All are chosen by default.
-    """
-    family = Family(kernels)
-    prepared = family.prepare(X[sample_rows(X.shape[0], rows)])
-    made = np.empty((len(family.kernels), count(prepared), count(prepared)))
-    for group in range(len(family.bases)):
-        for k, values in family.finished(group, family.base_block(group, prepared, prepared, np.float64)):
-            made[k] = values
-    made -= made.mean(axis=1, keepdims=True)
-    made -= made.mean(axis=2, keepdims=True)
-    flat = made.reshape(len(made), -1)
-    flat /= np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), TINY)  # a constant kernel resembles none
-    with one_blas_thread():
-        return flat[chosen] @ flat.T
-
-
-def alike_pair(kernels: Sequence[Kernel], X: Any, weights: Array) -> tuple[int, int] | None:
-    """Return the heaviest kernel that has a near copy, with that copy."""
-    if takes_gram(kernels):  # some rows of a whole matrix do not know their columns
-        return None
-    used = np.flatnonzero(weights > 0)
-    used = used[np.argsort(-weights[used], kind="stable")]
-    few = len(kernels) <= FEW_KERNELS
-    for k, row in zip(used, kernel_correlations(kernels, X, ALIKE_ROWS if few else ROUGH_ROWS, used)):
-        row[k] = 0.0
-        if row.max() > ALIKE:
-            near = np.flatnonzero(row > ALIKE)
-            if not few:  # judged by few rows; now by as many as a short list would be
-                row[near] = kernel_correlations([kernels[i] for i in (k, *near)], X, ALIKE_ROWS, [0])[0, 1:]
-            if row[near].max() > ALIKE:
-                return int(k), int(near[row[near].argmax()])
-    return None
