@@ -8,8 +8,7 @@ the path.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kernelweave.data import select
 from kernelweave.kernels.base import Kernel
@@ -19,8 +18,7 @@ from kernelweave.kernels.compose import Cosine, On, Scaled, Sum
 __all__ = ["Centred", "Cosine", "Leaf", "On", "Scaled", "Sum", "all_leaves", "leaves", "made_of_kernels"]
 
 
-@dataclass(frozen=True)
-class Leaf:
+class Leaf(NamedTuple):
     """An innermost kernel of a tree.
 
     Attributes
@@ -82,9 +80,10 @@ def leaves(kernel: Kernel) -> Iterator[Leaf]:
 
 
 def _below(node: Kernel, factor: float, view: tuple[Any, ...], path: tuple[Kernel, ...]) -> Iterator[Leaf]:
-    if not isinstance(node, Kernel):
+    inside = getattr(node, "children", None)
+    if inside is None:
         raise TypeError(f"{type(path[-1]).__name__} needs kernels, but got {node!r}.")
-    children = node.children()
+    children = inside()
     if not children:
         yield Leaf(node, factor, view, path)
         return
