@@ -22,6 +22,7 @@ from kernelweave.operators.gram import cached, dense, family, rank_one
 from kernelweave.operators.gram.family import SharedSet, StoredSet
 from kernelweave.operators.gram.mixture import Family
 from kernelweave.operators.gram.rank_one import RankOneSet, rank_one_vectors
+from kernelweave.operators.gram.tabulated import TabulatedSet
 from kernelweave.operators.kmers import paths, positional
 from kernelweave.operators.kmers import set as kmer_set
 from kernelweave.operators.kmers.set import PositionalSet
@@ -87,6 +88,7 @@ SETS = {
     "stored 32": lambda e: prepared(MIXED, lambda f, P: StoredSet(f, P, N, e, np.float32)),
     "shared": lambda e: prepared(MIXED, lambda f, P: SharedSet(f, P, N, e, True)),
     "recomputed": lambda e: prepared(MIXED, lambda f, P: SharedSet(f, P, N, e, False)),
+    "tabulated": lambda e: prepared(MIXED, lambda f, P: TabulatedSet(f, P, N, e)),
     "cached columns": lambda e: prepared(MIXED, lambda f, P: SharedSet(f, P, N, e, False, 30)),
     "rank one": lambda e: prepared(COLUMNS, lambda f, P: RankOneSet(rank_one_vectors(f, P, N), e)),
     "k-mers by degree": lambda e: PositionalSet(LONG.per_degree(), LONG.prepare(DNA[:N]), e),

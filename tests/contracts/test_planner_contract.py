@@ -20,7 +20,7 @@ from kernelweave.operators.planner.columns import ColumnTask
 from kernelweave.operators.planner.task import NEEDS
 
 N = 320
-SMALL = 48_000
+SMALL = 80_000
 """Bytes of Python objects and of vectors over the rows, which no estimate counts."""
 rng = np.random.default_rng(0)
 TABLE = rng.normal(size=(N, 6))
@@ -30,6 +30,7 @@ WIDTHS = kw.RBF.grid([0.5, 1.0, 2.0, 4.0])
 ONE = kw.Polynomial(3)
 LINEAR = kw.per_feature(kw.Linear(), 6)
 DEGREES = kw.WeightedDegree(12).per_degree()
+CURVES = [kw.RBF(width=width).on([i, j]) for i in range(6) for j in range(6) for width in (0.5, 1.0, 2.0)]
 COUNTS = [kw.Spectrum(3), kw.Spectrum(5)]
 
 
@@ -75,6 +76,7 @@ CASES = {
     "stored": [many(WIDTHS, TABLE), many([ONE, *WIDTHS], TABLE)],
     "shared": [many(WIDTHS, TABLE)],
     "recomputed": [many(WIDTHS, TABLE)],
+    "tabulated": [many(CURVES, TABLE)],
     "design": [design([kw.Linear(), kw.Polynomial(2)], TABLE), design(COUNTS, DNA),
                  design([kw.Linear()], TABLE, tol=1e-9)],
     "streamed": [design([kw.Linear(), kw.Polynomial(2)], TABLE), design(COUNTS, DNA)],

@@ -224,7 +224,8 @@ def test_kernels_that_share_nothing_stay_apart():
 
 
 def test_the_planner_chooses_by_memory():
-    assert first_fitting(Sizes(455, 403, 62, limit="4GB", need="parts"))[1].kind == "stored"
+    assert first_fitting(Sizes(455, 403, 62, limit="4GB", need="parts"))[1].kind == "tabulated"
+    assert first_fitting(Sizes(200, 403, 62, limit="4GB", need="parts"))[1].kind == "stored"
     assert first_fitting(Sizes(60, 8, 4, limit="1GB", need="parts"))[0].dtype == np.float64
     assert first_fitting(Sizes(2000, 50, 5, limit="4GB", need="parts"))[1].kind == "shared"
     assert first_fitting(Sizes(2000, 20, 20, limit="4GB", need="parts"))[0].dtype == np.float32
@@ -237,9 +238,9 @@ def test_the_planner_chooses_by_memory():
 @pytest.mark.parametrize("groups", [400, 62, 40, 10])
 def test_four_hundred_kernels_on_five_thousand_rows_are_not_stored(groups):
     chosen = first_fitting(Sizes(5000, 400, groups, limit="4GB", need="parts"))[1]
-    assert chosen.kind == ("shared" if groups == 10 else "recomputed")
+    assert chosen.kind == {400: "recomputed", 10: "shared"}.get(groups, "tabulated")
     assert chosen.bytes <= 4e9
-    assert chosen.why.startswith("400 Gram matrices would take 40.1 GB")
+    assert chosen.why.startswith(f"400 Gram matrices would take {80.2 if chosen.kind == 'tabulated' else 40.1} GB")
 
 
 def test_every_plan_keeps_within_the_limit_and_says_why():
@@ -247,7 +248,7 @@ def test_every_plan_keeps_within_the_limit_and_says_why():
         for m, groups in ((1, 1), (10, 1), (10, 10), (400, 40)):
             chosen = first_fitting(Sizes(3000, m, groups, limit=limit, need="parts"))[1]
             assert chosen.bytes <= limit
-            assert chosen.kind in ("stored", "shared", "recomputed", "cached")
+            assert chosen.kind in ("stored", "shared", "tabulated", "recomputed", "cached")
             assert "take" in chosen.why
     with pytest.raises(MemoryError, match="64 kernel columns of 3000 rows take 768 kB, more than the memory_limit"):
         choose(Sizes(3000, 10, 1, limit="100kB", need="parts"))

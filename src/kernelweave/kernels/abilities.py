@@ -136,6 +136,22 @@ class Elementwise(Protocol, metaclass=_Ability):
 
 
 @runtime_checkable
+class Decaying(Protocol, metaclass=_Ability):
+    """Ability of an `Elementwise` kernel: it is ``factor exp(-rate x)`` of its base number x."""
+
+    def decay(self) -> tuple[float, float]:
+        """Return the factor and the rate."""
+
+
+@runtime_checkable
+class Ranged(Protocol, metaclass=_Ability):
+    """Ability of a base number: an interval is known that holds its values on all pairs of prepared rows."""
+
+    def interval(self, A: Any) -> tuple[float, float]:
+        """Return the least and the greatest value that a pair of the rows may have."""
+
+
+@runtime_checkable
 class Square(Protocol, metaclass=_Ability):
     """Ability: a power of an affine function of the inner product of tables; the second power is a quadratic form."""
 

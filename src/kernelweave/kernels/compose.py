@@ -10,7 +10,7 @@ import numpy as np
 from kernelweave._numba.csr import CSR
 from kernelweave.data import select
 from kernelweave.data.selection import column_numbers, has_names
-from kernelweave.kernels.abilities import Elementwise, Features, Positional, Reweighted
+from kernelweave.kernels.abilities import Decaying, Elementwise, Features, Positional, Ranged, Reweighted
 from kernelweave.kernels.base import Array, Combination, Kernel, Wrapper
 from kernelweave.kernels.checks import check_kernel, check_positive
 from kernelweave.kernels.parts import beside, by_rows, joined_codes, split_codes, unit
@@ -140,6 +140,14 @@ class On(Forwarding):
         """Turn base values into kernel values, in place."""
         return cast(Elementwise, self.kernel).finish(values)
 
+    def decay(self) -> tuple[float, float]:
+        """Return factor and rate of the kernel inside."""
+        return cast(Decaying, self.kernel).decay()
+
+    def interval(self, A: Any) -> tuple[float, float]:
+        """Return the interval of the number inside."""
+        return cast(Ranged, self.kernel).interval(A)
+
     def cells(self, length: int) -> Array:
         """Return the weights of positioned k-mers in the kernel inside."""
         return cast(Positional, self.kernel).cells(length)
@@ -191,6 +199,11 @@ class Scaled(Forwarding):
         values = cast(Elementwise, self.kernel).finish(values)
         values *= self.factor
         return values
+
+    def decay(self) -> tuple[float, float]:
+        """Return the scaled factor, and the rate of the kernel inside."""
+        factor, rate = cast(Decaying, self.kernel).decay()
+        return self.factor * factor, rate
 
     def changed(self, rows: CSR | Array) -> CSR | Array:
         """Return features times the root of the factor."""

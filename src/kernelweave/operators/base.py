@@ -91,6 +91,14 @@ class RoundedSet(Protocol):
 
 
 @runtime_checkable
+class Selectable(Protocol):
+    """Ability of a set of kernels: some of them can be had on their own, at a cost that grows with these alone."""
+
+    def selected(self, kernels: Array) -> OperatorSet:
+        """Return some of the kernels, by number, on the same rows."""
+
+
+@runtime_checkable
 class Linadd(Protocol):
     """Ability: products go through a normal vector, so that working on fewer rows costs less."""
 

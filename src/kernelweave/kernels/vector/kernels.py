@@ -98,6 +98,18 @@ class GammaCurve(Curve):
         return type(self)(**{**self.get_params(deep=False), "gamma": gamma})
 
 
+class Exponential(GammaCurve):
+    """A curve that falls at the rate `gamma`, ``exp(-gamma x)``."""
+
+    def decay(self) -> tuple[float, float]:
+        """Return one and gamma, which must be a number by now."""
+        return 1.0, self.rate(None)
+
+    def _apply(self, values: Array, n_features: int | None) -> Array:
+        values *= -self.rate(n_features)
+        return np.exp(values, out=values)
+
+
 class Linear(Curve, Features):
     """Inner product of two rows.
 
@@ -203,7 +215,7 @@ class Polynomial(GammaCurve, Features):
         return by_rows(X, features, dtype)
 
 
-class RBF(GammaCurve):
+class RBF(Exponential):
     """Gaussian kernel, ``exp(-|x - y|^2 / width)`` or, with gamma = 1 / width, ``exp(-gamma |x - y|^2)``.
 
     Parameters
@@ -250,12 +262,8 @@ class RBF(GammaCurve):
         """Return normal frequencies of variance 2 gamma, (n_features, size)."""
         return rng.normal(scale=np.sqrt(2.0 * self.rate(n_features)), size=(n_features, size))
 
-    def _apply(self, values: Array, n_features: int | None) -> Array:
-        values *= -self.rate(n_features)
-        return np.exp(values, out=values)
 
-
-class Laplacian(GammaCurve):
+class Laplacian(Exponential):
     """Exponential of the sum of absolute differences, ``exp(-gamma |x - y|_1)``, on dense tables.
 
     Parameters
@@ -279,10 +287,6 @@ class Laplacian(GammaCurve):
     def frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
         """Return Cauchy frequencies of scale gamma, (n_features, size)."""
         return self.rate(n_features) * rng.standard_cauchy((n_features, size))
-
-    def _apply(self, values: Array, n_features: int | None) -> Array:
-        values *= -self.rate(n_features)
-        return np.exp(values, out=values)
 
 
 class Sigmoid(GammaCurve):

@@ -145,6 +145,11 @@ class Dot(Kernel):
         """Return the squared norms."""
         return squared_norms(A)
 
+    def interval(self, A: Any) -> tuple[float, float]:
+        """Return the greatest squared norm, which no product exceeds in size."""
+        most = float(squared_norms(A).max(initial=0.0))
+        return -most, most
+
 
 class SquaredDistance(Kernel):
     """Squared Euclidean distances: the number under RBF.
@@ -179,6 +184,13 @@ class SquaredDistance(Kernel):
         """Return zeros."""
         return np.zeros(len(A[1]))
 
+    def interval(self, A: Any) -> tuple[float, float]:
+        """Return the squared diagonal of the box around the rows, or what their norms allow where rows are sparse."""
+        rows, norms = A
+        if sparse.issparse(rows):
+            return 0.0, 4.0 * float(norms.max(initial=0.0))
+        return 0.0, float(np.square(_sides(rows)).sum())
+
 
 class Manhattan(Kernel):
     """Sums of absolute differences: the number under Laplacian.
@@ -211,6 +223,15 @@ class Manhattan(Kernel):
     def diagonal(self, A: Any) -> Array:
         """Return zeros."""
         return np.zeros(len(A))
+
+    def interval(self, A: Any) -> tuple[float, float]:
+        """Return the sum of the sides of the box around the rows."""
+        return 0.0, float(_sides(A).sum())
+
+
+def _sides(rows: Array) -> Array:
+    """Return by how much each column of a table varies."""
+    return rows.max(axis=0) - rows.min(axis=0) if len(rows) else np.zeros(rows.shape[1])
 
 
 @jit

@@ -42,6 +42,14 @@ class StoredSet:
         ]
         engine.map_into(targets, partial(_fill_tiles, family, [take(prepared, cut) for cut in cuts]), jobs)
 
+    def selected(self, kernels: Array) -> StoredSet:
+        """Return copies of some of the kernels."""
+        some: StoredSet = object.__new__(StoredSet)
+        some.family, some.engine, some.n, some.m = self.family.selected(kernels)[0], self.engine, self.n, len(kernels)
+        some.grams, some.dtype, some.rounded = self.grams[kernels], self.dtype, self.rounded
+        some.parts = spans(some.m, max(1, min(8, PART_VALUES // (self.n * self.n))))
+        return some
+
     def energies(self, alpha: Array) -> Array:
         """Return ``alpha' K_k alpha`` for every kernel, (m,)."""
         support, out, grams = np.flatnonzero(alpha), np.empty(self.m), self.grams
@@ -120,6 +128,13 @@ class SharedSet:
         out: Array = np.empty((len(rows), len(columns)), self.dtype)
         gather(self.bases[group], rows, columns, out)
         return out
+
+    def selected(self, kernels: Array) -> SharedSet:
+        """Return some of the kernels on the same rows; base numbers of theirs are made afresh, not kept."""
+        family, groups = self.family.selected(kernels)
+        return type(self)(
+            family, tuple(self.prepared[g] for g in groups), self.n, self.engine, False, self.columns, self.dtype
+        )
 
     def energies(self, alpha: Array) -> Array:
         """Return ``alpha' K_k alpha`` for every kernel, (m,), from the support rows only."""

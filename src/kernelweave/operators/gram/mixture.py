@@ -30,6 +30,7 @@ class Family:
         self.able = [isinstance(kernel, Elementwise) for kernel in self.kernels]
         self.bases: list[Kernel] = []
         self.members: list[list[int]] = []
+        self.group = np.empty(len(self.kernels), np.int64)
         groups: dict[tuple[type, str], int] = {}
         for k, kernel in enumerate(self.kernels):
             base = cast(Elementwise, kernel).base() if self.able[k] else kernel
@@ -38,6 +39,22 @@ class Family:
                 self.bases.append(base)
                 self.members.append([])
             self.members[group].append(k)
+            self.group[k] = group
+
+    def selected(self, kernels: Array) -> tuple[Family, list[int]]:
+        """Return the family of some of the kernels, and the numbers that its groups have here."""
+        some: Family = object.__new__(Family)
+        some.kernels, some.able = [self.kernels[k] for k in kernels], [self.able[k] for k in kernels]
+        some.bases, some.members, some.group = [], [], np.empty(len(kernels), np.int64)
+        places: dict[int, int] = {}
+        for place, k in enumerate(kernels):
+            group = places.setdefault(int(self.group[k]), len(places))
+            if group == len(some.bases):
+                some.bases.append(self.bases[self.group[k]])
+                some.members.append([])
+            some.members[group].append(place)
+            some.group[place] = group
+        return some, list(places)
 
     def prepare(self, X: Any) -> tuple[Any, ...]:
         """Return the prepared rows of every base."""

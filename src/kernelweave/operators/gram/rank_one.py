@@ -64,6 +64,10 @@ class RankOneSet:
         self.vectors, self.engine, self.stored = vectors, engine, stored
         self.m, self.n = vectors.shape
 
+    def selected(self, kernels: Array) -> RankOneSet:
+        """Return some of the kernels."""
+        return RankOneSet(self.vectors[kernels], self.engine, self.stored)
+
     def energies(self, alpha: Array) -> Array:
         """Return ``alpha' K_k alpha`` for every kernel, (m,)."""
         return (self.vectors @ alpha) ** 2

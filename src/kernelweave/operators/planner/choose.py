@@ -21,6 +21,7 @@ from kernelweave.operators.planner.family import (
     RecomputedFamily,
     SharedFamily,
     StoredFamily,
+    TabulatedFamily,
 )
 from kernelweave.operators.planner.features import FeatureFamily, SparseFeatures
 from kernelweave.operators.planner.kmers import KmerStore, PositionalFamily, PositionalIndex
@@ -41,6 +42,7 @@ CANDIDATES: tuple[Candidate, ...] = (
     FeatureFamily(),
     RankOne(),
     StoredFamily("float64"),
+    TabulatedFamily(),
     StoredFamily("float32"),
     SharedFamily(),
     RecomputedFamily(),

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.kernels.abilities import Ranged
 from kernelweave.operators.gram.family import DOUBLE_SUM, SharedSet, StoredSet
 from kernelweave.operators.gram.rank_one import RankOneSet, rank_one_vectors
+from kernelweave.operators.gram.tabulated import NotSmooth, TabulatedSet
 from kernelweave.operators.memory import show_bytes
 from kernelweave.operators.planner.candidate import Candidate, CannotHold
 from kernelweave.operators.planner.task import Task
@@ -17,6 +19,10 @@ STORE_UP_TO = 0.6e9
 """Beyond this, reading stored matrices costs as much as making kernel values from shared base numbers."""
 FINISH_COST = 1.5
 """Nanoseconds that turn a base number into a kernel value."""
+TABLE_COST, TABLE_BYTES = 4.0, 5000
+"""Nanoseconds of looking a base number up in the table of a curve, and the bytes of such a table."""
+MANY_GROUPS, MEMBERS = 32, 3
+"""Base numbers, and kernels for each of them, from which on a table of their curves pays."""
 
 
 class RankOne(Candidate):
@@ -151,6 +157,44 @@ class SharedFamily(Derived):
     def cost(self, task: Task) -> float:
         """Base numbers are read, kernel values derived."""
         return task.n**2 * (task.groups * READ_COST * precision(task).itemsize + FINISH_COST * task.m)
+
+
+class TabulatedFamily(Derived):
+    """Curves over many base numbers, tabulated, and their weighted sum in memory."""
+
+    kind = "tabulated"
+
+    def fits(self, task: Task) -> str | None:
+        """Where many base numbers have several curves each, and their ranges are known."""
+        if task.groups < MANY_GROUPS or task.m < MEMBERS * task.groups:
+            return "tables of curves are for many kernels that derive from fewer, but many numbers"
+        if not all(isinstance(base, Ranged) for base in task.family.bases):
+            return "tables of curves need numbers whose range is known"
+        return None
+
+    def why(self, task: Task) -> str:
+        """Compare with all matrices."""
+        every = show_bytes(8.0 * task.n**2 * (task.m + 1))
+        return (
+            f"{task.m} Gram matrices would take {every}; they are curves of {task.groups} numbers a pair, which are "
+            "made again for each pass"
+        )
+
+    def bytes(self, task: Task) -> float:
+        """Return the bytes of the sum and of the tables."""
+        each = 8 if 8 * task.n**2 <= DOUBLE_SUM else 4
+        return each * task.n**2 + TABLE_BYTES * task.groups + task.prepared_bytes
+
+    def cost(self, task: Task) -> float:
+        """Base numbers are made and looked up."""
+        return task.n**2 * task.groups * (task.value_cost + TABLE_COST)
+
+    def build(self, task: Task) -> TabulatedSet:
+        """Return the set; nothing but the places of the tables is computed yet."""
+        try:
+            return TabulatedSet(task.family, task.prepared, task.n, task.engine)
+        except NotSmooth as error:
+            raise CannotHold(str(error)) from None
 
 
 class RecomputedFamily(Derived):
