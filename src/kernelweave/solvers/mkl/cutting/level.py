@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelweave.penalties import project_simplex
+from kernelweave.solvers.certificate import PrimalPoint
 from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.mkl.weights.wrapper import CutWrapper
@@ -28,9 +29,9 @@ PROJECTION_ACCURACY = 1e-7
 class LevelMethod(CutWrapper):
     """Cutting planes with projection onto a level set."""
 
-    def init(self, problem: MKLProblem, start: object, stop: Stop) -> None:
+    def init(self, problem: MKLProblem, start: PrimalPoint | None, stop: Stop) -> None:
         """Start without bounds."""
-        super().init(problem, start, stop)  # type: ignore[arg-type]
+        super().init(problem, start, stop)
         self.upper = np.inf
 
     def step(self) -> None:
@@ -38,12 +39,16 @@ class LevelMethod(CutWrapper):
         self.now = self.evaluate(self.beta)
         self.upper = min(self.upper, self.now.value)
         self.add_cut(self.now)
+        self.beta = self.projected()
+
+    def projected(self) -> Array:
+        """Return the projection of the current weights onto the level set of the cuts so far."""
         _, _, self.proof = self.lower_bound()
         assert self.master is not None
         d = np.array([cut.d for cut in self.master.cuts])
         Q = np.stack([cut.q for cut in self.master.cuts])
         level = self.lower + LEVEL * (self.upper - self.lower)
-        self.beta = project_level(self.beta, d, Q, level)
+        return project_level(self.beta, d, Q, level)
 
 
 def project_level(beta: Array, d: Array, Q: Array, level: float) -> Array:

@@ -7,6 +7,11 @@ Solves `problem` for p = 1.  At the SVM's optimum, J has the derivatives
 with ``P`` the inverse of ``K + R`` on the free rows (R: one over the curvature of the loss, zero for the hinge), minus
 its projection on the intercept.  The next weights minimise the quadratic model over the simplex, itself a quadratic
 programme with one equality: the pair solver of the SVM solves it.  A backtracking search makes it descend.
+
+With few free rows J bends sharply: a model of its curvature here tells nothing of what lies behind the next bend, and
+steps must be shortened.  Then steps of the level method, which keep the cuts of all SVMs so far, take over for a while.
+
+Where kernels are very many, all this happens on a working set of them (`working_set`), and a step is one of its rounds.
 """
 
 from __future__ import annotations
@@ -14,21 +19,31 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from kernelweave.operators.base import Restrictable
-from kernelweave.solvers.certificate import PrimalPoint
+from kernelweave.solvers.certificate import Ledger, PrimalPoint, relative_gap
 from kernelweave.solvers.loop import Stop, run_inside
+from kernelweave.solvers.mkl.cutting.level import LevelMethod
 from kernelweave.solvers.mkl.problem import MKLProblem
+from kernelweave.solvers.mkl.weights.working_set import WorkingKernels, suits
 from kernelweave.solvers.mkl.weights.wrapper import Evaluation, Wrapper
 from kernelweave.solvers.problems import SUFFICIENT, Array
 from kernelweave.solvers.svm.pairs import solve_pairs
 
 HALVINGS = 8
+SHARP, PAUSE = 0.25, 4
+"""Length of a step from which on J is taken to bend sharply, and steps of the level method that follow, more each time.
+"""
 ROUNDING = 1e-14
 """Relative rise of J that counts as rounding."""
 JITTER = 1e-8
 """Added to matrices that may be singular, relative to their mean diagonal."""
+SINGULAR, LEVEL_ONLY = 1e-6, 1_000_000
+"""Least pivot, as a share of the largest, below which kernels have fewer dimensions than there are free rows: J then
+has bends everywhere, and only steps of the level method are taken."""
+JITTERS = (1e-6, 1e-4, 1e-2, 1.0)
+"""Added beyond that, one after the other, where rounding still leaves a negative pivot."""
 NEGLIGIBLE = 1e-8
 """Weights below this are put to zero."""
 NESTED, FEWER, COARSER = 4000, 4, 5.0
@@ -39,12 +54,14 @@ BENDS = 0.1, 2.0
 """Least and greatest correction of the curvature of a sample after one step."""
 STALLED, SOFTEST = 1e-3, 1e-6
 """Share of the gap that a step must gain for its model to be trusted, and the least that is left of the curvature."""
+ROUND_SHARE, COARSEST_ROUND = 0.2, 0.02
+"""The problem of a working set is solved to this share of the gap over all kernels, and never more coarsely."""
 MODEL_STEPS = 200_000
 MODEL_ACCURACY = 1e-3
 """The quadratic programme is solved to this share of the spread of its gradient at the start."""
 
 
-class HessianMKL(Wrapper):
+class HessianMKL(LevelMethod):
     """Newton steps on the simplex of weights.
 
     Where kernels can be bound to fewer rows cheaply, the search starts from the solution of a quarter of the rows (and
@@ -55,24 +72,81 @@ class HessianMKL(Wrapper):
     coarsest = 0.005  # rows that have not met their bound yet would bend the model
     bend: float
     sampled: bool
+    sharp: int
+    waiting: int
+    uncut: list[Evaluation]
+    working: WorkingKernels | None = None
+    inside = False  # whether the problem is that of a working set
 
     def step(self) -> None:
-        """Minimise the quadratic model, then search along the way to its minimiser."""
+        """Minimise the quadratic model, then search along the way to its minimiser; or do a round of a working set."""
+        if self.working is not None:
+            self._round(self.working)
+            return
         if self.solves == 0:
-            self.now = self.evaluate(self.beta)
+            self.now = self._seen(self.beta)
+            return
+        if self.waiting > 0:
+            self.waiting -= 1
+            self._level_step()
             return
         gradient, H = -0.5 * self.now.q, self._curvature(self.now)
+        if self.waiting > 0:
+            self._level_step()
+            return
         direction = simplex_newton(self.now.beta, gradient, H) - self.now.beta
         slope, t, best, former = float(gradient @ direction), 1.0, self.now, self.now
         for _ in range(HALVINGS):
-            made = self.evaluate(_clean(self.now.beta + t * direction))
+            made = self._seen(_clean(self.now.beta + t * direction))
             best = min(best, made, key=lambda e: e.value)
             if made.value <= self.now.value + SUFFICIENT * t * slope + ROUNDING * abs(self.now.value):
                 break
             t *= 0.5
+            if t < SHARP:
+                self.sharp += 1
+                self.waiting = PAUSE * self.sharp
+                break
         # An inexact SVM can hide a small decrease: solve again at the best weights, more closely.
-        self.now = best if best is not self.now else self.evaluate(self.now.beta)
+        self.now = best if best is not self.now else self._seen(self.now.beta)
+        self.beta = self.now.beta
         self._learn(former, H, shortened=t < 1.0)
+
+    def _seen(self, beta: Array) -> Evaluation:
+        """Evaluate J, and keep what the cut needs."""
+        made = self.evaluate(beta)
+        self.uncut.append(replace(made, outputs=None))
+        return made
+
+    def _level_step(self) -> None:
+        """Step as the level method does, with the cuts of all steps so far."""
+        for made in self.uncut:
+            self.add_cut(made)
+        self.uncut, self.upper = [], self.now.value
+        self.beta = self.projected()
+        made = self._seen(self.beta)
+        self.now = min(self.now, made, key=lambda e: e.value)
+
+    def certify(self, ledger: Ledger) -> dict[str, float]:
+        """Offer what the last step found, and the combination of cuts where there are any."""
+        if self.master is not None:
+            self.offer_pending(ledger)
+            assert ledger.primal is not None
+            self.gap = min(ledger.gap, relative_gap(ledger.primal.value, self.lower))
+            self.prove(ledger, self.proof)
+        return Wrapper.certify(self, ledger)
+
+    def _round(self, working: WorkingKernels) -> None:
+        """Solve the problem of the kernels in the working set, price all kernels, exchange some."""
+        inner = HessianMKL()
+        inner.inside = True
+        share = float(np.clip(ROUND_SHARE * self.gap, ROUND_SHARE * self.stop.tol, COARSEST_ROUND))
+        point, self.alpha = working.solve(inner, self.alpha, Stop(share, polish=False))
+        self.solves, self.spent = self.solves + inner.solves, self.spent + inner.spent
+        q = self.problem.energies(self.alpha)
+        assert point.beta is not None
+        self.now = Evaluation(point.beta, self.alpha.copy(), self.problem.linear(self.alpha), q, point)
+        self.pending.append(self.now)
+        working.grow(q)
 
     def _learn(self, former: Evaluation, H: Array, shortened: bool) -> None:
         """Compare the curvature of the last step with the model's: a sample of rows tells its shape, not its size.
@@ -98,6 +172,10 @@ class HessianMKL(Wrapper):
             start = self._nested(problem, stop)
         super().init(problem, start, stop)
         self.bend, self.sampled = 1.0, False
+        self.sharp, self.waiting = 0, 0
+        self.uncut = []
+        weights = None if start is None or start.beta is None else np.asarray(start.beta)
+        self.working = WorkingKernels(problem, weights) if suits(problem) and not self.inside else None
 
     def _nested(self, problem: MKLProblem, stop: Stop) -> PrimalPoint:
         """Return the solution of every fourth row, as a point of the whole problem."""
@@ -130,7 +208,10 @@ class HessianMKL(Wrapper):
                 K[np.diag_indices_from(K)] += ridge + JITTER * max(K.diagonal().mean(), JITTER)
                 if self.problem.intercept == "regularized":
                     K += 1.0
-                total += share * _projected(K, G[:, rows], self.problem.intercept == "free")
+                H, pivot = _projected(K, G[:, rows], self.problem.intercept == "free")
+                total += share * H
+                if pivot < SINGULAR and not self.problem.loss.smooth:
+                    self.waiting = LEVEL_ONLY
         return total
 
 
@@ -146,16 +227,32 @@ def free_rows(problem: MKLProblem, alpha: Array, y: Array, f: Array) -> tuple[Ar
     return rows, np.zeros(len(rows))
 
 
-def _projected(K: Array, G: Array, free: bool) -> Array:
-    """Return ``G P G'`` with P the inverse of K, projected off the ones for a free intercept."""
-    factor = cho_factor(K, lower=True, check_finite=False)
+def _projected(K: Array, G: Array, free: bool) -> tuple[Array, float]:
+    """Return ``G P G'`` with P the inverse of K, projected off the ones for a free intercept; and the least pivot."""
+    factor = _factor(K)
     solved = cho_solve(factor, G.T, check_finite=False)
     H = G @ solved
     if free:
         ones = cho_solve(factor, np.ones(len(K)), check_finite=False)
         share = G @ ones
         H -= np.outer(share, share) / ones.sum()
-    return H
+    pivots = np.square(factor[0].diagonal())
+    return H, float(pivots.min() / pivots.max())
+
+
+def _factor(K: Array) -> tuple[Array, bool]:
+    """Return the Cholesky factor of K, with as much on the diagonal as its rank makes necessary.
+
+    Kernels of few columns leave a K of low rank, and rounding leaves eigenvalues below zero that the usual jitter does
+    not lift.  The model may be off by that: it only proposes weights.
+    """
+    size = max(float(K.diagonal().mean()), JITTER)
+    for jitter in (0.0, *JITTERS):
+        try:
+            return cho_factor(K + jitter * size * np.eye(len(K)) if jitter else K, lower=True, check_finite=False)
+        except LinAlgError:
+            continue
+    return np.sqrt(size) * np.eye(len(K)), True
 
 
 def simplex_newton(beta: Array, gradient: Array, H: Array) -> Array:
