@@ -1,0 +1,154 @@
+"""Block coordinate descent over working sets: what it leaves out may be left out, and every form of the rows agrees."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import kernelweave as kw
+from kernelweave._numba.csr import CSR
+from kernelweave.engines import Serial
+from kernelweave.estimators.mkl.alike import alike_features, alike_pair
+from kernelweave.losses import make_loss
+from kernelweave.operators import Task, choose
+from kernelweave.operators.features.design.maps import DenseMap, TableColumns
+from kernelweave.operators.features.design.rows import DenseRows
+from kernelweave.penalties import LpBall
+from kernelweave.solvers.loop import Stop, run
+from kernelweave.solvers.mkl.gradient.blocks import solver as blocks
+from kernelweave.solvers.mkl.gradient.blocks.loops import block_length
+from kernelweave.solvers.mkl.gradient.blocks.solver import BlockCoordinate
+from kernelweave.solvers.mkl.problem import MKLProblem
+
+N, M = 40, 60
+rng = np.random.default_rng(3)
+X = rng.normal(size=(N, M)) + 0.5 * rng.normal(size=(N, 1))
+REAL = X[:, 0] - 2 * X[:, 7] + X[:, 20] + 0.1 * rng.normal(size=N)
+LABELS = np.where(REAL > 0, 1.0, -1.0)
+SINGLE = [kw.Linear().on([j]) for j in range(M)]
+PAIRS = [kw.Linear().on([j, j + 1]) for j in range(0, M, 2)]
+
+
+def problem(loss="squared", p=1.0, kernels=SINGLE, rows=X, C=1.0):
+    operators = choose(Task(kernels, rows, Serial(), tol=0.0, need="design"))[0]
+    made = make_loss(loss)
+    y = LABELS if made.task == "classification" else REAL
+    return MKLProblem(operators, made, y[None], np.full(len(y), C), LpBall(p), "free", 0.0)
+
+
+def solve(shown, tol=1e-9, **params):
+    return run(BlockCoordinate(**params), shown, Stop(tol, 500))
+
+
+@pytest.mark.parametrize("kernels", [SINGLE, PAIRS])
+@pytest.mark.parametrize("loss", ["squared", "logistic", "squared_hinge", "huber"])
+def test_blocks_that_never_entered_satisfy_their_condition(loss, kernels):
+    shown = problem(loss, kernels=kernels, C=0.3)
+    solver = BlockCoordinate(first=3)
+    result = run(solver, shown, Stop(1e-10, 500))
+    assert result.converged
+    assert not solver.working.all()
+    # the slow twin: the condition of every block, from plain products
+    w, b = result.primal.vector[0], float(result.primal.intercept[0])
+    size = len(w) // len(kernels)
+    alpha = -shown.cost * shown.loss.derivative(X @ w + b, shown.targets[0])
+    norms = np.linalg.norm(w.reshape(-1, size), axis=1)
+    pulls = np.linalg.norm((X.T @ alpha).reshape(-1, size), axis=1)
+    assert np.allclose(pulls[norms > 0], norms.sum(), rtol=1e-3)
+    assert np.all(pulls <= norms.sum() * (1 + 1e-3))
+    assert 0 < (norms > 0).sum() < len(kernels)
+    assert solve(shown, 1e-10).primal.value == pytest.approx(result.primal.value, rel=1e-9)
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0])
+def test_a_working_set_smaller_than_the_support_gets_there_too(p, monkeypatch):
+    monkeypatch.setattr(blocks, "MOST_COLUMNS", 10)
+    shown = problem("logistic", p, C=3.0)
+    limited = solve(shown, 1e-5, first=4)
+    assert limited.converged
+    monkeypatch.undo()
+    assert limited.primal.value == pytest.approx(solve(shown).primal.value, rel=2e-5)
+
+
+@pytest.mark.parametrize("p", [1.0, 1.5])
+def test_sparse_rows_are_dense_rows(p):
+    table = np.where(rng.random((N, M)) < 0.2, X, 0.0)
+    dense = problem("logistic", p, rows=table)
+    thin = problem("logistic", p, rows=sparse.csr_array(table))
+    assert dense.operators.design.dense
+    assert not thin.operators.design.dense
+    assert solve(thin).primal.value == pytest.approx(solve(dense).primal.value, rel=1e-8)
+
+
+def test_a_solution_is_a_start_that_needs_no_step():
+    shown = problem("logistic", 2.0)
+    cold = solve(shown)
+    warm = run(BlockCoordinate(), shown, Stop(1e-8, 500), start=cold.primal)
+    assert warm.n_iter == 1
+    assert warm.trace["passes"][-1] == 1.0
+
+
+def test_a_loss_that_is_straight_everywhere_at_the_start():
+    far = MKLProblem(
+        problem().operators, make_loss("huber", delta=1e-3), (REAL + 50 * np.sign(REAL))[None], np.ones(N), LpBall(1.0)
+    )
+    assert solve(far, 1e-6).converged
+
+
+@pytest.mark.parametrize(("loss", "norm"), [("squared", 1.0), ("huber", 2.0), ("squared", np.inf)])
+@pytest.mark.parametrize("intercept", [True, "regularized", False])
+def test_weights_are_repeated_rows_and_the_judge_agrees(loss, norm, intercept):
+    times = rng.integers(1, 4, N)
+    make = kw.MKLRegressor(
+        PAIRS, loss=loss, norm=norm, tol=1e-9, solver="block_coordinate", fit_intercept=intercept, C=0.5
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        weighted = make.fit(X, REAL, sample_weight=times)
+        found = weighted.predict(X)
+        repeated = make.fit(np.repeat(X, times, axis=0), np.repeat(REAL, times))
+    assert np.allclose(found, repeated.predict(X), rtol=1e-4, atol=1e-4)
+    assert kw.verify(repeated, np.repeat(X, times, axis=0), np.repeat(REAL, times)).confirmed
+
+
+@pytest.mark.parametrize("p", [1.0, 1.01, 4 / 3, 2.0, 30.0, np.inf])
+def test_the_length_of_a_block_solves_its_equation(p):
+    r = LpBall(p).exponent
+    for size, bound, others in rng.uniform(0.1, 5.0, (50, 3)):
+        t = block_length(size, bound, others, r)
+        pull = (others + t**r) ** ((2 - r) / r) * (t ** (r - 1) if t > 0 or r == 1 else 0.0)
+        if p == 1.0 and size <= others:
+            assert t == 0.0
+        elif t > 0:
+            assert bound * t + pull == pytest.approx(size, rel=1e-10)
+
+
+def test_some_rows_of_the_gram_matrix_of_columns():
+    weights, some = rng.random(N), np.array([2, 5, 11])
+    want = (X.T * weights) @ X
+    thin = CSR(np.tile(np.arange(M, dtype=np.uint32), N), X.ravel(), M * np.arange(N + 1))
+    for rows in (DenseRows(X), thin):
+        assert np.allclose(rows.column_gram(weights, M, some), want[some])
+        assert np.allclose(rows.column_gram(weights, M, np.arange(M)), want)
+        assert np.allclose(rows.only(some, M).column_gram(weights, 3, np.arange(3)), want[np.ix_(some, some)])
+
+
+def test_columns_of_a_table_at_once_are_those_of_every_kernel():
+    kernels = [kw.Linear().on([3]), 2.0 * kw.Linear().on([5, 1]), 0.5 * kw.Linear(), kw.Linear().on(slice(4, 6))]
+    table = TableColumns.of(kernels, X)
+    out = np.empty((5, len(table.columns)))
+    table.fill(X, slice(2, 7), out)
+    each = [DenseMap(kernel, size).columns(X[2:7]) for kernel, size in zip(kernels, table.sizes)]
+    assert np.allclose(out, np.hstack(each), rtol=1e-14)
+    assert TableColumns.of([*kernels, kw.Polynomial(2)], X) is None
+    assert TableColumns.of(kernels, sparse.csr_array(X)) is None
+
+
+def test_near_copies_are_found_in_features_as_in_kernel_values():
+    table = X.copy()
+    table[:, 9] = -1.5 * table[:, 4] + 1e-4 * table[:, 5]
+    design = choose(Task(SINGLE, table, Serial(), tol=0.0, need="design"))[0].design
+    weights = np.linspace(1.0, 0.5, M)
+    assert alike_features(design, weights) == alike_pair(SINGLE, table, weights) == (4, 9)
+    assert alike_features(problem().operators.design, weights) is None
