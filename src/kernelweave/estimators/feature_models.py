@@ -90,7 +90,7 @@ def asked_for(model: Any, X: Any, weight: Array) -> list[Kernel]:
 
 
 def _asked_for(kernel: Kernel, given: Kernel) -> Kernel:
-    if any(isinstance(leaf.kernel, Approximation) for leaf in given.leaves()):
+    if any(isinstance(one, Approximation) for leaf in given.leaves() for one in (*leaf.path, leaf.kernel)):
         return kernel
     if isinstance(kernel, On) and isinstance(kernel.kernel, Landmarks):
         return On(kernel.kernel.kernel, kernel.columns)

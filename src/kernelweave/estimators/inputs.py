@@ -20,6 +20,8 @@ from kernelweave.kernels.reference import matrix_views
 from kernelweave.kernels.tree import all_leaves
 
 Array = np.ndarray
+WIDEST = 1e12
+"""Largest ratio of two sample weights: beyond, the rounding of one row outweighs all that another one can say."""
 
 
 def training_rows(estimator: Any, X: Any, kernels: Iterable[Kernel]) -> Any:
@@ -90,6 +92,12 @@ def row_weights(sample_weight: Any, X: Any) -> Array:
     weight = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
     if not weight.sum() > 0:
         raise ValueError("Every sample weight is zero: there is nothing to learn from.")
+    least, most = int(np.argmin(np.where(weight > 0, weight, np.inf))), int(np.argmax(weight))
+    if weight[most] > WIDEST * weight[least]:
+        raise ValueError(
+            f"The sample weights {weight[least]:.1g} of row {least} and {weight[most]:.1g} of row {most} are too far "
+            f"apart for double precision; keep them within a factor of {WIDEST:g}, or set the small ones to zero."
+        )
     return weight
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from kernelweave.engines import Engine
 from kernelweave.estimators.defaults import kernel_for, kernels_for
 from kernelweave.estimators.definite import refuse_indefinite
-from kernelweave.estimators.normalize import all_normalized
+from kernelweave.estimators.normalize import LARGEST, SMALLEST, all_normalized, too_large
 from kernelweave.estimators.overlap import warn_if_nothing_shared
 from kernelweave.kernels import Kernel, Precomputed, parse
 from kernelweave.kernels.positional.windows import Windows
@@ -114,10 +115,20 @@ def fitted_to(
 
 
 def refuse_overflow(names: Sequence[Any] | Array, diagonals: Array) -> None:
-    """Raise where a kernel of a row with itself is not finite; diagonals (m, n)."""
-    bad = np.argwhere(~np.isfinite(np.atleast_2d(diagonals)))
+    """Raise where a kernel of a row with itself is not finite or too large to compute with; diagonals (m, n).
+
+    Kernels that are zero on all rows, as values are that underflow, get a warning.
+    """
+    diagonals = np.atleast_2d(diagonals)
+    bad = np.argwhere(~(diagonals <= LARGEST))
     if len(bad):
         k, row = bad[0]
-        raise ValueError(
-            f"Kernel {names[k]} of row {row} with itself is not finite; rescale the features of the table."
-        )
+        raise ValueError(too_large(names[k], int(row), float(diagonals[k, row])))
+    largest = diagonals.max(initial=0.0)
+    if largest < SMALLEST:
+        which = f"Kernel {names[0]}" if len(diagonals) == 1 else "Every kernel"
+        size = "zero" if largest == 0.0 else f"below {SMALLEST:g}"
+        warnings.warn(
+            f"{which} is {size} on all rows, so nothing is learned from it; rescale the rows, or the weights of "
+            "lattices, if values underflow.", UserWarning, stacklevel=6,
+        )  # fmt: skip

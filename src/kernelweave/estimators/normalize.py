@@ -27,6 +27,16 @@ CONSTANT = 1e-12
 """Share of the mean diagonal below which what centring leaves of a kernel is rounding: it is constant on the rows."""
 
 
+LARGEST, SMALLEST = 1e100, 1e-100
+"""Kernel values beyond these overflow or underflow in products with costs and with each other."""
+
+
+def too_large(kernel: Any, row: int, value: float) -> str:
+    """Return what is said of a kernel value that cannot be computed with."""
+    size = f"{value:.1g}, too large" if np.isfinite(value) else "not finite"
+    return f"Kernel {kernel} of row {row} with itself is {size}; rescale the features of the table."
+
+
 def all_normalized(
     kernels: Sequence[Kernel], X: Any, how: str | None, engine: Engine, weight: Array, centre: bool
 ) -> list[Kernel]:
@@ -36,7 +46,7 @@ def all_normalized(
         columns = np.einsum("i,ij,ij->j", weight / weight.sum(), X, X)
         owner = np.repeat(np.arange(len(kernels)), table.sizes)
         sizes = np.bincount(owner, columns[table.columns] * table.scale**2, len(kernels))
-        if np.isfinite(sizes).all():
+        if np.all(sizes <= LARGEST):
             return [_unit(kernel, size) for kernel, size in zip(kernels, sizes.tolist())]
     return [normalized(kernel, X, how, engine, weight, centre) for kernel in kernels]
 
@@ -66,9 +76,9 @@ def normalized(
     diagonal = _diagonal(kernel, X, engine) if by_part else kernel.diagonal(prepared)
     n = len(diagonal)
     share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
-    bad = np.flatnonzero(~np.isfinite(diagonal))
+    bad = np.flatnonzero(~(diagonal <= LARGEST))
     if len(bad):
-        raise ValueError(f"{kernel!r} of row {bad[0]} with itself is not finite; rescale the features of the table.")
+        raise ValueError(too_large(kernel, int(bad[0]), float(diagonal[bad[0]])))
     size = float(share @ diagonal)
     if how == "trace":
         return _unit(kernel, size)

@@ -22,6 +22,8 @@ Array = np.ndarray
 Error = Callable[[Array], float]
 BORDER = 1e-9
 """Decision values of novelty detection below this share of the level are rounding of zero: on the border."""
+LARGEST_NU = 1.0 - 1e-9
+"""With nu = 1 the dual coefficients must equal the costs, whose sum rounding may leave below 1: then none would do."""
 NORMAL, NOVEL = 1, -1
 
 
@@ -160,7 +162,8 @@ class Normal(TargetKind):
         """Return ones: every row is normal."""
         weight = row_weights(sample_weight, X)
         normal = np.full(len(weight), float(NORMAL))
-        return Targets(normal, normal[None, :], weight / (model.nu * weight.sum()), weight, 1.0)
+        nu = min(float(model.nu), LARGEST_NU)
+        return Targets(normal, normal[None, :], weight / (nu * weight.sum()), weight, 1.0)
 
     again = read
 

@@ -74,6 +74,8 @@ def judge(
             primal[i] += 0.5 * float(smoothing[i]) * float(xlogy(beta[i], beta[i]).sum())
         elif certifies == "mkl":
             outside = max(outside, outside_ball(beta[i], task.norm))
+    if task.total != 0.0:
+        terms += inner_size(task, beta, products)
     gap, allowed = largest_gap(primal, dual), rounding(primal, terms)
     return Verification(statement(certifies, task), primal, dual, gap, reported, outside, allowed)
 
@@ -138,6 +140,15 @@ def size(task: Task, f: Array, y: Array, alpha: Array, reach: Array) -> float:
     near = UNITS * float(np.finfo(float).eps) * reach
     steps = np.maximum(*(np.abs(task.loss.derivative(g, y)) for g in (f - near, f + near)))
     return float(c @ (task.loss.value(f, y) + own + steps * reach)) + float(np.abs(alpha[paid]) @ np.abs(f))
+
+
+def inner_size(task: Task, beta: Array, products: Products) -> Array:
+    """Return the size of what cancels inside of the outputs of a novelty detector, (problems,).
+
+    Where the rows surround the origin, its optimum is zero, and what is left of outputs and objective is rounding.
+    """
+    largest = np.array([float(np.max(kernel.diag(products.X), initial=0.0)) for kernel in products.kernels])
+    return (beta @ largest) * abs(task.total) * (1.0 + float(task.cost.sum()))
 
 
 def infeasibility(task: Task, alpha: Array, y: Array) -> float:

@@ -241,7 +241,13 @@ class Cosine(Forwarding):
         """Return what the kernel inside needs, and one over the norm of each row."""
         check_kernel(self, self.kernel)
         inner = self.kernel.prepare(X)
-        norms = self.kernel.diagonal(inner)
+        with np.errstate(over="ignore", invalid="ignore"):
+            norms = self.kernel.diagonal(inner)
+        if not np.isfinite(norms).all():
+            row = int(np.argmin(np.isfinite(norms)))
+            raise ValueError(
+                f"Kernel {self.kernel!r} of row {row} with itself is not finite; rescale the features of the table."
+            )
         if np.any(norms < 0):
             row = int(np.argmax(norms < 0))
             raise ValueError(f"{self.kernel!r} cannot be normalised: row {row} has the negative norm {norms[row]}.")

@@ -38,7 +38,8 @@ class Limits:
 
     iterations : most iterations, where the user sets no limit
     rows : one more iteration for every so many rows; 0 for none
-    inside : most iterations of solvers inside, in all; 0 for no limit
+    inside : most effort of solvers inside, in all; 0 for no limit
+    effort : what an iteration counts where this solver is inside of another
     patience : iterations without progress after which a run has stalled; later as many as led to the last progress
     instead : solvers that may do where this one gives up, best first
     """
@@ -46,6 +47,7 @@ class Limits:
     iterations: int = 10_000
     rows: int = 0
     inside: int = 0
+    effort: int = 1
     patience: int = 1000
     instead: tuple[str, ...] = ()
 
@@ -131,7 +133,7 @@ Monitor = Callable[[Progress], Any]
 class Solver(Protocol):
     """An algorithm: set up, one iteration, candidates for the certificate.
 
-    It declares its `limits`, and counts as `spent` the iterations of solvers inside of it.
+    It declares its `limits`, and counts as `spent` the effort of solvers inside of it.
     """
 
     def init(self, problem: Any, start: Any, stop: Stop) -> None:
@@ -190,7 +192,8 @@ def _rows(problem: Any) -> int:
 
 def run_inside(solver: Solver, problem: Any, stop: Stop, start: Any = None) -> Result:
     """Drive a solver that is a part of another one: Ctrl-C goes on to the outer run, which keeps its best point."""
-    result = run(solver, problem, stop, start=start)
+    own = limits_of(solver).most(_rows(problem))
+    result = run(solver, problem, replace(stop, max_iter=min(stop.max_iter, own)), start=start)
     if result.interrupted:
         raise KeyboardInterrupt
     return result

@@ -150,6 +150,7 @@ class CGBoostEstimator(Estimator):
             held = ValidationRows(cut(held.X, slice(None), rows, given), held.y, held.weight)
         return _Training(X if whole else cut(X, rows, rows, given), rows, held, int(rng.randint(SEEDS)))
 
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused in the end
     def _pool(self, X: Any, weight: Array) -> ColumnPool:
         """Fix what the kernels learn from the rows, scale them, and plan how their columns are held."""
         engine, given = self._engine(), self._kernel_list.on(X, weight)

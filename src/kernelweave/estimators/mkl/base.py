@@ -28,6 +28,7 @@ from kernelweave.estimators.feature_models import (
 from kernelweave.estimators.fitting import join_traces, keep_certificate, make_monitor, warn_unless_converged
 from kernelweave.estimators.kernel_list import KernelList, fitted_to, refuse_overflow
 from kernelweave.estimators.mkl.alike import alike_features, alike_pair
+from kernelweave.estimators.normalize import LARGEST, SMALLEST
 from kernelweave.estimators.proof import Proof, is_rounded
 from kernelweave.estimators.targets import Targets
 from kernelweave.kernels import Kernel, reference
@@ -163,6 +164,7 @@ class MKLEstimator(Estimator):
     def _norm(self) -> float:
         return float(self.norm)
 
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused in the end
     def _bind_all(self, X: Any, weight: Array, finer: float = 1.0) -> StoredSet | SharedSet | DesignSet:
         """Fix what the kernels learn from the rows, scale them, and bind them within the memory limit.
 
@@ -183,7 +185,7 @@ class MKLEstimator(Estimator):
         double = self.solver in MKL_SOLVERS and MKL_SOLVERS[self.solver].double
         operators = self._hold(X, EXACTLY if double else self.tol, need)
         lengths = operators.design.squares() if need == "design" else operators.diagonals()
-        if not np.isfinite(lengths).all():
+        if not (np.isfinite(lengths).all() and SMALLEST < lengths.max() < LARGEST):
             refuse_overflow(self.kernel_names_, operators.diagonals())
         return operators
 

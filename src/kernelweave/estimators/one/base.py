@@ -50,6 +50,7 @@ class KernelEstimator(Estimator):
         self._keep(results, X)
         warn_unless_converged(results, lambda: self._facts(operator.diag(), few.cost, loss))
 
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused in the end
     def _bind(self, X: Any, weight: Array) -> Operator:
         """Fix what the kernel learns from the rows, and bind it to them within the memory limit."""
         engine, (need, store) = self._engine(), svm_need(self.solver, self.solver_params)

@@ -15,6 +15,8 @@ from kernelweave._numba import jit
 from kernelweave.data.kinds import blocks_of, kind_of
 from kernelweave.kernels.base import Array, Kernel
 
+NOISE = 16.0 * float(np.finfo(np.float64).eps)
+"""Squared distances below this share of the squared norms are rounding of zero: those of equal rows."""
 SUMS_TOGETHER = 512
 """Columns handled together by the Manhattan loop: their running sums stay in the first cache."""
 
@@ -243,7 +245,7 @@ def _distances(dots, norms, others, out):  # type: ignore[no-untyped-def]
             total[j] = norms[i] + others[j]
         for j in range(others.shape[0]):
             value = total[j] - 2.0 * dots[i, j]
-            out[i, j] = 0.0 if value < 0.0 else value
+            out[i, j] = 0.0 if value < NOISE * total[j] else value
 
 
 @jit

@@ -66,9 +66,10 @@ class BoxSolver:
         """Return the gain that divides variables that should grow from those that should fall: an intercept."""
         if not self.problem.free:
             return float(self.problem.shift * self.v.sum())
-        growing = np.max(gains, where=self.v < self.box.high, initial=-np.inf)
-        falling = np.min(gains, where=self.v > self.box.low, initial=np.inf)
-        return 0.5 * float(growing + falling)
+        growing = float(np.max(gains, where=self.v < self.box.high, initial=-np.inf))
+        falling = float(np.min(gains, where=self.v > self.box.low, initial=np.inf))
+        ends = [end for end in (growing, falling) if np.isfinite(end)]
+        return sum(ends) / max(1, len(ends))
 
     def solve_inner(self, K: Array, rows: Array | slice, v: Array, gain: Array, tolerance: float, steps: int) -> float:
         """Improve local copies of some variables and their gains; return the violation among them."""

@@ -41,7 +41,7 @@ SHORT = 0.1
 class Newton:
     """Damped Newton steps by Cholesky factors or conjugate gradients, for differentiable losses."""
 
-    limits = Limits(300, patience=30, instead=("smo",))
+    limits = Limits(300, effort=10, patience=30, instead=("smo",))
     problem: Problem
 
     def init(self, problem: Problem, start: Array | None, stop: Stop) -> None:

@@ -28,7 +28,7 @@ from scipy.special import logsumexp, softmax, xlogy
 from kernelweave.losses import BoxQP
 from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint
 from kernelweave.solvers.choose import choose_svm_solver
-from kernelweave.solvers.loop import INNER_ITERATIONS, Limits, Stop, run_inside
+from kernelweave.solvers.loop import INNER_ITERATIONS, Limits, Stop, limits_of, run_inside
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Array
 from kernelweave.solvers.svm.box import balance
@@ -137,7 +137,7 @@ class Smooth:
         (svm,) = self.problem.outputs(self.problem.operators.combined(theta))
         solver, stop = choose_svm_solver("auto", svm).solver, Stop(0.2 * self.stop.tol, INNER_ITERATIONS, polish=False)
         result = run_inside(solver, svm, stop, start=alpha)
-        self.spent += result.n_iter
+        self.spent += limits_of(solver).effort * result.n_iter
         point = result.primal
         entropy = 0.5 * self.lam * float(xlogy(theta, theta).sum())
         ledger.offer(

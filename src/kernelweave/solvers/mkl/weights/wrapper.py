@@ -12,7 +12,7 @@ import numpy as np
 
 from kernelweave.solvers.certificate import Ledger, PrimalPoint, relative_gap
 from kernelweave.solvers.choose import choose_svm_solver
-from kernelweave.solvers.loop import INNER_ITERATIONS, Limits, Stop, run_inside
+from kernelweave.solvers.loop import INNER_ITERATIONS, Limits, Stop, limits_of, run_inside
 from kernelweave.solvers.lp.master import Master
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Array
@@ -75,7 +75,7 @@ class Wrapper:
         for output, start in zip(self.problem.outputs(operator), self.alpha):
             solver = choose_svm_solver("auto", output).solver
             result = run_inside(solver, output, self.inner_stop(), start=start)
-            self.spent += result.n_iter
+            self.spent += limits_of(solver).effort * result.n_iter
             alphas.append(result.primal.alpha)
             feasible.append(result.primal.alpha if result.dual is None else result.dual.alpha)
             intercepts.append(result.primal.intercept)

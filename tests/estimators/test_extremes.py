@@ -1,0 +1,81 @@
+"""The ends of every scale: a certificate that the judge confirms, a warning, or one sentence."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import kernelweave as kw
+from sweeps import judged
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(48, 3))
+Y = np.where(X[:, 0] + 0.5 * RNG.normal(size=48) > 0, 1, -1)
+GRID = kw.RBF.grid([0.1, 1.0, 10.0])
+NOVELTY = [
+    kw.KernelNovelty("rbf"),
+    kw.KernelNovelty("rbf", solver="chunking"),
+    kw.KernelNovelty("linear", solver="dual_coordinate"),
+    kw.MKLNovelty(GRID),
+    kw.MKLNovelty(GRID, solver="silp"),
+    kw.MKLNovelty(GRID, norm=2.0),
+    kw.CGBoostNovelty(GRID),
+    kw.CGBoostNovelty(GRID, penalty="l2"),
+]
+SWEEP = range(0, 150, 10)
+
+
+@pytest.mark.parametrize("weight", [None, RNG.integers(0, 3, size=48).astype(float)], ids=["", "weighted"])
+@pytest.mark.parametrize("nu", [1.0, 1e-6])
+@pytest.mark.parametrize("model", NOVELTY, ids=repr)
+def test_both_ends_of_nu(model, nu, weight):
+    model = model.set_params(nu=nu).fit(X, sample_weight=weight)
+    assert model.converged_
+    assert kw.verify(model, X, None, weight).confirmed
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("normalize", [None, "trace", "cosine"])
+@pytest.mark.parametrize("make", [kw.KernelClassifier, lambda k, **p: kw.MKLClassifier([k], **p)])
+def test_kernels_that_overflow_are_refused_in_a_sentence(make, normalize):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.raises(ValueError, match="rescale the features of the table"):
+            make(kw.Polynomial(3), normalize=normalize).fit(1e120 * X, Y)
+
+
+@pytest.mark.parametrize("make", [kw.KernelClassifier, lambda k: kw.MKLClassifier([k, 2.0 * k])])
+def test_kernels_that_underflow_get_a_word(make):
+    with pytest.warns(UserWarning, match="nothing is learned from it; rescale the rows"):
+        model = make(kw.Linear()).fit(1e-170 * X, Y)
+    assert kw.verify(model, 1e-170 * X, Y).confirmed
+
+
+def test_lattices_whose_paths_underflow_get_a_word():
+    def lattice(word):
+        return [(at, at + 1, word if at % 2 else "x", 1e-3) for at in range(150)], [150]
+
+    rows = kw.Lattices.from_arcs([lattice(word) for word in "abab"])
+    with pytest.warns(UserWarning, match="nothing is learned from it"):
+        kw.KernelClassifier(kw.NGram(1)).fit(rows, [0, 1, 0, 1])
+
+
+def test_equal_rows_are_at_distance_zero_whatever_their_scale():
+    rows = 1e9 * RNG.normal(size=(30, 4)) + 1e9
+    kernel = kw.RBF(1.0)
+    prepared, again = kernel.prepare(rows), kernel.prepare(rows.copy())
+    np.testing.assert_array_equal(np.diag(kernel.block(prepared, again)), 1.0)
+
+
+@pytest.mark.parametrize("first", SWEEP)
+def test_a_slice_of_the_sweep_is_confirmed_or_refused(first):
+    lines = [judged(seed, rows=60) for seed in range(first, first + 10)]
+    bad = [line for line in lines if line["verdict"] not in ("confirmed", "refused")]
+    assert not bad, bad
+
+
+def test_weights_too_far_apart_are_refused():
+    weight = np.ones(48)
+    weight[[3, 7]] = 1e-8, 1e8
+    with pytest.raises(ValueError, match="of row 3 and 1e.08 of row 7 are too far apart"):
+        kw.KernelClassifier().fit(X, Y, sample_weight=weight)
