@@ -72,8 +72,8 @@ def lowest_eigenvalue(kernel: Kernel, X: Any) -> tuple[float, float]:
 
     Examples
     --------
-    >>> lowest_eigenvalue(Precomputed(), np.array([[1.0, 2.0], [2.0, 1.0]]))[0].round(6)
-    np.float64(-1.0)
+    >>> round(lowest_eigenvalue(Precomputed(), np.array([[1.0, 2.0], [2.0, 1.0]]))[0], 6)
+    -1.0
     >>> lowest_eigenvalue(Precomputed(), np.eye(3))[0]
     0.0
     """
