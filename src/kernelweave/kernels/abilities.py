@@ -6,6 +6,7 @@ A kernel around others has an ability while all kernels inside it have it.
 from __future__ import annotations
 
 from abc import ABC, ABCMeta, abstractmethod
+from collections.abc import Iterable
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -30,6 +31,32 @@ class _Ability(type(Protocol)):  # type: ignore[misc]
 class _FeatureAbility(ABCMeta):
     def __instancecheck__(cls, kernel: Any) -> bool:
         return super().__instancecheck__(kernel) and (cls is not Features or _inside(kernel, cls))
+
+
+def which_have(ability: type, kernels: Iterable[Kernel]) -> list[bool]:
+    """Tell which kernels have an ability; those of the same types, around others of the same types, are asked once.
+
+    Examples
+    --------
+    >>> from kernelweave.kernels import RBF, Cosine
+    >>> which_have(Elementwise, [RBF(width=1.0), RBF(width=2.0), Cosine(RBF(width=1.0))])
+    [True, True, False]
+    """
+    known: dict[tuple[type, ...], bool] = {}
+    found = []
+    for kernel in kernels:
+        types, inner = [type(kernel)], kernel
+        while isinstance(inner, Wrapper):
+            inner = inner.kernel
+            types.append(type(inner))
+        key = tuple(types)
+        if isinstance(inner, Combination):
+            found.append(isinstance(kernel, ability))
+            continue
+        if key not in known:
+            known[key] = isinstance(kernel, ability)
+        found.append(known[key])
+    return found
 
 
 class Features(ABC, metaclass=_FeatureAbility):

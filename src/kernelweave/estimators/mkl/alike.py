@@ -22,6 +22,8 @@ ALIKE = 0.9999
 """Correlation of two centred kernel matrices from which on their weights are arbitrary."""
 MOST_COMPARED = 1000
 """The heaviest kernels, which are compared with all others."""
+VERY_MANY = 5000
+"""Kernels beyond which the heaviest ones are compared with each other only."""
 
 
 def kernel_correlations(kernels: Sequence[Kernel], X: Any, rows: int = ALIKE_ROWS, chosen: Any = slice(None)) -> Array:
@@ -78,6 +80,10 @@ def alike_pair(kernels: Sequence[Kernel], X: Any, weights: Array) -> tuple[int, 
         return None
     used = np.flatnonzero(weights > 0)
     used = used[np.argsort(-weights[used], kind="stable")]
+    if len(kernels) > VERY_MANY:
+        heaviest = used[:MOST_COMPARED]
+        pair = alike_pair([kernels[k] for k in heaviest], X, weights[heaviest])
+        return None if pair is None else (int(heaviest[pair[0]]), int(heaviest[pair[1]]))
     few = len(kernels) <= FEW_KERNELS
     for k, row in zip(used, kernel_correlations(kernels, X, ALIKE_ROWS if few else ROUGH_ROWS, used)):
         row[k] = 0.0

@@ -55,6 +55,8 @@ ATTEMPTS = 4
 """So often kernels without features are factorised, more finely while the gap is open for that."""
 EXACTLY = 0.0
 """The tolerance at which kernels are held in double precision."""
+MOST_DIAGONALS = 10_000_000
+"""Diagonal entries of all kernels that are looked at once more after their scales were found."""
 ONE_THREAD_UP_TO = 1000
 """Rows up to which the small matrices of a solver take longer to divide among BLAS threads than to compute.  So they do
 for kernels that are held without a matrix, whatever the number of rows, and their bits would depend on the threads."""
@@ -184,6 +186,8 @@ class MKLEstimator(Estimator):
         self.kernels_ = scaled
         double = self.solver in MKL_SOLVERS and MKL_SOLVERS[self.solver].double
         operators = self._hold(X, EXACTLY if double else self.tol, need)
+        if self.normalize in ("trace", "variance") and operators.m * operators.n > MOST_DIAGONALS:
+            return operators  # the scale of each kernel was finite
         lengths = operators.design.squares() if need == "design" else operators.diagonals()
         if not (np.isfinite(lengths).all() and SMALLEST < lengths.max() < LARGEST):
             refuse_overflow(self.kernel_names_, operators.diagonals())

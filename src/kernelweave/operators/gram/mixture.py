@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from kernelweave.kernels.abilities import Elementwise
+from kernelweave.kernels.abilities import Elementwise, which_have
 from kernelweave.kernels.base import Array, Kernel, count
 
 STRIP = 128
@@ -27,7 +27,7 @@ class Family:
     def __init__(self, kernels: Sequence[Kernel]):
         self.kernels = list(kernels)
         # Asked once: the answer costs more than the values of a small tile.
-        self.able = [isinstance(kernel, Elementwise) for kernel in self.kernels]
+        self.able = which_have(Elementwise, self.kernels)
         self.bases: list[Kernel] = []
         self.members: list[list[int]] = []
         self.group = np.empty(len(self.kernels), np.int64)

@@ -15,14 +15,14 @@ high bits of u.  Errors are those of rounding (`WIDEST`, `CLOSE`), and all is in
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave.data.blocks import spans
 from kernelweave.engines.base import Engine
-from kernelweave.kernels.abilities import Decaying, Ranged
+from kernelweave.kernels.abilities import Decaying, Ranged, which_have
 from kernelweave.kernels.base import Array, take
 from kernelweave.operators.base import Operator
 from kernelweave.operators.gram.dense import GramMatrix, mirror
@@ -86,7 +86,8 @@ class TabulatedSet(SharedSet):
     ):  # fmt: skip
         super().__init__(family, prepared, n, engine, False, None, np.float64)
         self.rounded = 8 * n**2 > DOUBLE_SUM
-        known = [k.decay() if isinstance(k, Decaying) else (np.nan, np.nan) for k in family.kernels]
+        decaying = zip(family.kernels, which_have(Decaying, family.kernels))
+        known = [cast(Decaying, k).decay() if able else (np.nan, np.nan) for k, able in decaying]
         self.factors, self.rates = np.array(known).reshape(self.m, 2).T
         self.grids = [self._grid(group) for group in range(len(family.bases))]
 
