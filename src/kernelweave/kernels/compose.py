@@ -10,6 +10,7 @@ import numpy as np
 from kernelweave._numba.csr import CSR
 from kernelweave.data import select
 from kernelweave.data.selection import column_numbers, has_names
+from kernelweave.data.tables import is_sparse
 from kernelweave.kernels.abilities import Decaying, Elementwise, Features, Positional, Ranged, Reweighted
 from kernelweave.kernels.base import Array, Combination, Kernel, Wrapper
 from kernelweave.kernels.checks import check_kernel, check_positive
@@ -110,7 +111,8 @@ class On(Forwarding):
     def fitted(self, X: Any, sample_weight: Array | None = None) -> Kernel:
         """Return the kernel fitted to the selection."""
         check_kernel(self, self.kernel)
-        if type(self.kernel).fitted is Kernel.fitted and isinstance(X, np.ndarray) and not has_names(self.columns):
+        plain = isinstance(X, np.ndarray) or is_sparse(X)
+        if plain and type(self.kernel).fitted is Kernel.fitted and not has_names(self.columns):
             column_numbers(self.columns, X.shape[1])  # nothing is learned from the selection, but it must exist
             return self
         return On(self.kernel.fitted(self.seen(X), sample_weight), self.columns)

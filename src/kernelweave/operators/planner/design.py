@@ -67,7 +67,7 @@ class Facts:
     def _measures(self, task: Task) -> Iterable[Form]:
         """Judge the features of each kernel by some of the rows; columns of a table all at once."""
         if self.table is None:
-            return (measured(kernel, task.X, task.tol) for kernel in task.kernels)
+            return (measured(kernel, task.sample, task.n, task.tol) for kernel in task.kernels)
         single = task.tol >= FINE_TOLERANCE and is_single(task.sample, task.tol)
         return (Form(size, size, 0, single) for size in self.table.sizes.tolist())
 

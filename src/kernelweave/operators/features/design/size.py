@@ -49,13 +49,12 @@ def some_rows(n: int) -> Array:
     return sample_rows(n, JUDGED_ROWS)
 
 
-def measured(kernel: Kernel, X: Any, tol: float) -> Form:
-    """Judge the features of all rows by some of them."""
+def measured(kernel: Kernel, sample: Any, n: int, tol: float) -> Form:
+    """Judge the features of all n rows by some of them, those of `some_rows`."""
     if not isinstance(kernel, Features):
         raise TypeError(f"{kernel!r} has no explicit features; wrap it in IncompleteCholesky, Nystrom or Fourier.")
-    n = X.shape[0]
     some = some_rows(n)
-    found = rows_of(kernel, X[some])
+    found = rows_of(kernel, sample)
     if not isinstance(found, CSR):
         return Form(found.shape[1], found.shape[1], 0, tol >= FINE_TOLERANCE and is_single(found, tol))
     entries = len(found.values) / max(1, len(some))
