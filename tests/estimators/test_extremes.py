@@ -77,5 +77,27 @@ def test_a_slice_of_the_sweep_is_confirmed_or_refused(first):
 def test_weights_too_far_apart_are_refused():
     weight = np.ones(48)
     weight[[3, 7]] = 1e-8, 1e8
-    with pytest.raises(ValueError, match="of row 3 and 1e.08 of row 7 are too far apart"):
+    with pytest.raises(ValueError, match=r"of row 3 and 1e\+08 of row 7 are too far apart"):
         kw.KernelClassifier().fit(X, Y, sample_weight=weight)
+
+
+def test_a_polynomial_with_too_many_monomials_is_factorised():
+    rows = RNG.normal(size=(60, 30))
+    y = np.sign(rows[:, 0])
+    kernels = [kw.Polynomial(3), kw.Linear()]
+    model = kw.MKLClassifier(kernels, solver="svrg", loss="logistic", norm=2.0).fit(rows, y)
+    assert kw.verify(model, rows, y).confirmed
+
+
+def test_the_usual_norms_are_those_that_a_solver_is_for():
+    model = kw.MKLClassifierCV(GRID, solver="smooth", Cs=(1.0,), cv=2).fit(X, Y)
+    assert model.norm_ == 1.0
+    assert model.cv_scores_.shape == (1, 1, 2)
+    with pytest.raises(ValueError, match="is for norm=1, not norm=4"):
+        kw.MKLClassifierCV(GRID, solver="smooth", norms=(1.0, 4.0), Cs=(1.0,), cv=2).fit(X, Y)
+
+
+def test_epochs_that_would_never_end_are_refused():
+    given = {"solver": "svrg", "loss": "logistic", "solver_params": {"schedule": "paper"}}
+    with pytest.raises(ValueError, match="iterations in one epoch"):
+        kw.MKLClassifier(GRID, C=1e6, **given).fit(X, Y)

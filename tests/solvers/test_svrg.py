@@ -233,7 +233,7 @@ def test_too_few_features_are_told_in_the_users_words():
 
 
 def test_a_loss_that_does_not_fit_is_told_before_features_are_made(monkeypatch):
-    monkeypatch.setattr("kernelweave.estimators.kernel_list.normalized", lambda *told: pytest.fail("too late"))
+    monkeypatch.setattr("kernelweave.estimators.kernel_list.all_normalized", lambda *told: pytest.fail("too late"))
     X, y = rows(40)
     with pytest.raises(ValueError, match="not 'hinge'; use loss='logistic'"):
         kw.MKLClassifier([kw.RBF(width=1.0)], solver="svrg").fit(X, y)

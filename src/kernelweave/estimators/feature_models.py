@@ -56,16 +56,27 @@ def with_features(
     params : "feature_tolerance", the share of the trace that may be missed (None: a tenth of `tol`), and
         "feature_rank", the most features of a kernel (None: what the memory limit has room for)
     """
-    bare = [kernel for kernel in kernels if not isinstance(kernel, Features)]
+    bare = [kernel for kernel in kernels if not has_features(kernel, X)]
     rank, tolerance = params["feature_rank"], params["feature_tolerance"]
     tolerance = FINER * tol if tolerance is None else tolerance
     if rank is None and bare:
         room = SHARE_OF_MEMORY * memory_budget(limit) / (8.0 * X.shape[0] * len(bare))
         rank = min(X.shape[0], max(LEAST_RANK, int(room)))
     return [
-        kernel if isinstance(kernel, Features) else _factorised(kernel, X, weight, tolerance, rank)
+        _factorised(kernel, X, weight, tolerance, rank) if any(kernel is one for one in bare) else kernel
         for kernel in kernels
     ]
+
+
+def has_features(kernel: Kernel, X: Any) -> bool:
+    """Tell whether a kernel can write out the features of rows like these: a polynomial of many columns cannot."""
+    if not isinstance(kernel, Features):
+        return False
+    try:
+        kernel.rows(X[:1])
+    except ValueError:
+        return False
+    return True
 
 
 def _factorised(kernel: Kernel, X: Any, weight: Array, tolerance: float, rank: int) -> Kernel:

@@ -21,6 +21,7 @@ from kernelweave.estimators.feature_models import (
     approximation_error,
     forget_stream,
     forget_vectors,
+    has_features,
     keep_vectors,
     split_params,
     with_features,
@@ -180,7 +181,7 @@ class MKLEstimator(Estimator):
         need = self._need(scaled, X.shape[0])
         self._factorised = None
         if need == "design":
-            self._factorised = None if all(isinstance(kernel, Features) for kernel in scaled) else scaled
+            self._factorised = None if all(has_features(kernel, X) for kernel in scaled) else scaled
             params = split_params(self.solver_params)[0]
             scaled = with_features(scaled, X, weight, params, self.memory_limit, finer * self.tol)
         self.kernels_ = scaled

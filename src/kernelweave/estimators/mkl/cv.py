@@ -18,7 +18,10 @@ from kernelweave.estimators.mkl.classifier import MKLClassifier
 from kernelweave.estimators.targets import Targets, some_classes
 from kernelweave.operators import product
 from kernelweave.solvers.certificate import PrimalPoint
+from kernelweave.solvers.mkl import MKL_SOLVERS
 
+NORMS = (1.0, 2.0)
+"""Norms to choose from, where the solver is for both."""
 SCORINGS = ("accuracy", "balanced_accuracy", "roc_auc")
 
 
@@ -34,7 +37,7 @@ class MKLClassifierCV(MKLClassifier):
     kernels : list of kernels (or texts such as "rbf:0.5"), or what ``kw.WeightedDegree(20).per_position()`` returns;
         None for a linear kernel and Gaussians of three widths
     Cs : values of C to choose from, growing
-    norms : values of the norm to choose from
+    norms : values of the norm to choose from; of the default, those that the solver is for
     cv : number of folds, a scikit-learn splitter, or an iterable of (train, test) rows
     scoring : "accuracy", "balanced_accuracy" or (two classes) "roc_auc"
     loss : such as "hinge", "logistic" or "smooth_hinge:2", which sets sigma; the manual lists all
@@ -110,7 +113,7 @@ class MKLClassifierCV(MKLClassifier):
         self,
         kernels: Any = None,
         Cs: Sequence[float] = (0.01, 0.1, 1.0, 10.0, 100.0),
-        norms: Sequence[float] = (1.0, 2.0),
+        norms: Sequence[float] = NORMS,
         cv: Any = 5,
         scoring: str = "accuracy",
         loss: str = "hinge",
@@ -161,6 +164,9 @@ class MKLClassifierCV(MKLClassifier):
         if self.scoring not in SCORINGS:
             raise ValueError(f"scoring={self.scoring!r} is unknown; choose one of {', '.join(SCORINGS)}.")
         super()._check_parameters()
+        largest = MKL_SOLVERS[self.solver].largest_p if self.solver in MKL_SOLVERS else np.inf
+        usual = tuple(self.norms) == NORMS  # those of them that a solver is for; what a user lists must suit it
+        self._tried_norms = tuple(p for p in self.norms if p <= largest) if usual else tuple(self.norms)
 
     def _norm(self) -> float:
         """Return the norm under trial, and after fitting the norm chosen."""
@@ -176,9 +182,9 @@ class MKLClassifierCV(MKLClassifier):
         rows = distinct_rows(X, targets, self._kernel_list.holds_gram)
         operators = self._bind_all(rows.X, rows.targets.weight)
         folds = list(check_cv(self.cv, targets.y, classifier=True).split(np.zeros(len(targets.y)), targets.y))
-        self.cv_scores_ = np.empty((len(self.norms), len(self.Cs), len(folds)))
-        paths = np.zeros((len(self.norms), len(self.Cs), len(folds), operators.m))
-        for i, norm in enumerate(self.norms):
+        self.cv_scores_ = np.empty((len(self._tried_norms), len(self.Cs), len(folds)))
+        paths = np.zeros((len(self._tried_norms), len(self.Cs), len(folds), operators.m))
+        for i, norm in enumerate(self._tried_norms):
             self._trial_norm = float(norm)
             for j, (train, test) in enumerate(folds):
                 cost = np.zeros(len(targets.y))
@@ -188,7 +194,7 @@ class MKLClassifierCV(MKLClassifier):
                 self.cv_scores_[i, :, j], paths[i, :, j] = self._path(operators, part, held)
         self.path_weights_ = paths.mean(axis=2)
         best = np.unravel_index(self.cv_scores_.mean(axis=2).argmax(), self.cv_scores_.shape[:2])
-        self.norm_, self.C_ = float(self.norms[best[0]]), float(self.Cs[best[1]])
+        self.norm_, self.C_ = float(self._tried_norms[best[0]]), float(self.Cs[best[1]])
         self._trial_norm = self.norm_
         chosen = replace(rows, targets=replace(rows.targets, cost=self.C_ * rows.targets.cost))
         self._finish(X, replace(targets, cost=self.C_ * targets.cost), chosen, operators)

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 LARGEST = 1.0 - 1e-3
 """Delta stays below one: a block that is done before its last epoch still moves a little."""
+MOST_ITERATIONS = 1 << 25
+"""Longer epochs are refused: they would take minutes, with nothing to show before they end."""
 DRAWN_TOGETHER = 1 << 20
 """Iterations whose rows are drawn together."""
 
@@ -86,6 +88,11 @@ class PaperEpochs:
         convex = np.minimum(1.0 / (solver.scale * np.maximum(beta, TINY)), self.smooth / 2.0)
         delta = self._target(convex)
         h, length = step_size(delta, self.smooth, convex), iterations(delta, self.smooth / convex)
+        if length.max() > MOST_ITERATIONS:
+            raise ValueError(
+                f"schedule='paper' asks for {float(length.max()):.1g} iterations in one epoch, since C K(x, x) "
+                "is large; use schedule='adaptive', another solver or a smaller C."
+            )
         stops = self._stops(convex * h, length)
         self.past.append((h, length))
         self.updates += int(length.sum())
