@@ -3,12 +3,13 @@
     python benchmarks/svm_vs_sklearn.py                  # 5,000 to 50,000 rows, C = 1 and 100, one thread and two
     python benchmarks/svm_vs_sklearn.py --solvers        # smo against chunking, the source of the "auto" rule
 
-All sides run in this process, in turn; the best of `--repeats` runs counts.  oneDAL is scikit-learn-intelex; where it is
-not installed, its columns are empty.  It and ours have the same number of threads, SVC always one, and none beyond
+All sides run in this process, in turn; the best of `--repeats` runs counts.  oneDAL is scikit-learn-intelex; where it
+is not installed, its columns are empty.  It and ours have the same number of threads, SVC always one, and none beyond
 20,000 rows.  Both have a cache of 2 GB and their default tolerance of 1e-3.  Ours stops at a relative duality gap
 (column `tol`) small enough that both of its objectives are at least as good as theirs.  All objectives are recomputed
-here in double precision, from the coefficients alone, by the same function for all sides.  Compilation is kept out of the times: a small fit on each path comes first; so is the
-first touch of fresh memory, which is slow on virtual machines and would count for whoever runs first.
+here in double precision, from the coefficients alone, by the same function for all sides.  Compilation is kept out of
+the times: a small fit on each path comes first; so is the first touch of fresh memory, which is slow on virtual
+machines and would count for whoever runs first.
 """
 
 from __future__ import annotations
@@ -116,9 +117,8 @@ def beside(side: str, run: Any, row: Row, X: np.ndarray, y: np.ndarray) -> Row:
     primal, dual = objectives(X, y, row["C"], alpha, float(found.intercept_[0]))
     slack = AS_GOOD * abs(dual)
     as_good = bool(row["dual"] >= dual - slack and row["primal"] <= primal + slack)
-    values = (
-        run.wall, run.cpu, run.wall / row["seconds"], run.cpu / row["cpu"], dual, primal, (primal - dual) / primal, as_good,
-    )  # fmt: skip
+    gap, ratio, cpu_ratio = (primal - dual) / primal, run.wall / row["seconds"], run.cpu / row["cpu"]
+    values = (run.wall, run.cpu, ratio, cpu_ratio, dual, primal, gap, as_good)
     return {f"{side}_{name}": value for name, value in zip(names, values)}
 
 

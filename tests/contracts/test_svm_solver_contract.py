@@ -11,7 +11,7 @@ from kernelweave.kernels import RBF, WeightedDegree
 from kernelweave.kernels.abilities import Features
 from kernelweave.losses import LOSSES, make_loss
 from kernelweave.operators import CachedColumns, DenseGram, bind
-from kernelweave.operators.base import Dense, PrimalOperator
+from kernelweave.operators.base import Dense, OnDemand, PrimalOperator
 from kernelweave.operators.features.operator import FeatureOperator
 from kernelweave.solvers.choose import choose_svm_solver
 from kernelweave.solvers.loop import Stop, run
@@ -82,7 +82,7 @@ def fits(solver, p):
     """Whether a solver is made for a problem: a loss of the right kind, and an operator with what it works on."""
     if solver == "newton":
         return p.loss.smooth
-    needs = {"smo": Dense, "dual_coordinate": PrimalOperator}.get(solver, object)
+    needs = {"smo": Dense | OnDemand, "dual_coordinate": PrimalOperator}.get(solver, object)
     dual = p.loss.separable if solver == "dual_coordinate" else p.loss.box
     return dual(p.y, p.cost) is not None and isinstance(p.operator, needs)
 
@@ -339,7 +339,7 @@ def test_a_solver_that_does_not_fit_says_which_does():
     with pytest.raises(TypeError, match="hinge loss is not differentiable; use solver='smo' or 'chunking'"):
         run(make("newton"), problem("hinge"), TIGHT)
     with pytest.raises(TypeError, match="'smo' needs the Gram matrix in memory; raise memory_limit or use"):
-        run(make("smo"), problem("hinge", store="cached"), TIGHT)
+        run(make("smo"), problem("hinge", store="features"), TIGHT)
     with pytest.raises(TypeError, match="'dual_coordinate' needs a kernel with explicit features and without shifts"):
         run(make("dual_coordinate"), problem("hinge"), TIGHT)
     with pytest.raises(ValueError, match="solver='magic' is unknown; choose one of auto, smo"):

@@ -55,6 +55,20 @@ class Rounded(Protocol):
 
 
 @runtime_checkable
+class OnDemand(Protocol):
+    """Ability: values are made from the rows when they are asked for, so that those of few rows cost little."""
+
+    most_rows: int
+    """So many rows' Gram matrix fits the memory."""
+
+    def restricted(self, rows: Array) -> Operator:
+        """Return the kernel on some of the rows, to be held as their Gram matrix."""
+
+    def fresh_product(self, alpha: Array, rows: Array | None = None) -> Array:
+        """Return ``K @ alpha`` in double precision without keeping values; `rows` as for `Rounded.exact_product`."""
+
+
+@runtime_checkable
 class OperatorSet(Protocol):
     """m kernels bound to the same n training rows."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kernelweave.operators.base import KMER_STORES, Dense, HasDesign, Linadd, Operator, PrimalOperator
+from kernelweave.operators.base import KMER_STORES, Dense, HasDesign, Linadd, OnDemand, Operator, PrimalOperator
 from kernelweave.solvers.problems import Problem
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ TRIED_ROWS = 256
 DIRECTIONS, FEW = 0.65, 0.03
 """Directions for each row of the sample from which on coordinate descent is the faster: where working sets go through
 tables of k-mers, and where they go through sparse features, which makes them several times more expensive."""
+ENOUGH = 0.5
+"""Share of the rows whose Gram matrix must fit for pair steps among those that count."""
 FEATURES_FROM = 2000
 """Rows from which on stochastic steps on approximate features are quicker than their Gram matrices."""
 AS_ASKED = "as asked"
@@ -53,8 +55,9 @@ def choose_svm_solver(name: str, problem: Problem, params: dict[str, Any] | None
     """Return a solver: the named one, or for "auto" what is fastest.
 
     Coordinate descent where rows have explicit features and are far from each other; elsewhere Newton for smooth
-    losses, SMO where the Gram matrix is in memory, since it takes less CPU time there than working sets of any size
-    from 5,000 rows on (benchmarks/svm_vs_sklearn.py --solvers), and chunking for what is left.
+    losses, SMO where the Gram matrix of at least half of the rows fits the memory, since it takes less CPU time there
+    than working sets of any size from 5,000 rows on (benchmarks/svm_vs_sklearn.py --solvers), and chunking for what is
+    left.
     """
     from kernelweave.solvers.svm import SVM_SOLVERS
 
@@ -71,7 +74,12 @@ def _fastest_svm(problem: Problem) -> tuple[str, str]:
         return "dual_coordinate", "rows have explicit features and lie in many directions"
     if problem.loss.smooth:
         return "newton", f"{problem.loss.name} loss is smooth"
-    if isinstance(problem.operator, Dense):
+    if isinstance(problem.operator, OnDemand):
+        if problem.operator.most_rows == problem.operator.n:
+            return "smo", "the Gram matrix fits the memory"
+        if problem.operator.most_rows >= ENOUGH * problem.operator.n:
+            return "smo", "the Gram matrix of most support vectors fits the memory"
+    elif isinstance(problem.operator, Dense):
         return "smo", "the Gram matrix is in memory"
     return "chunking", "the Gram matrix is not in memory"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from kernelweave.data.blocks import COLUMNS_TOGETHER, PART_ROWS, spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, Kernel, count, take
 from kernelweave.operators.expansion.cross import double_product
-from kernelweave.operators.gram.dense import add_rows, gather
+from kernelweave.operators.gram.dense import DenseGram, add_rows, gather
 
 COLUMN_ROWS = 2048
 """Training rows per tile while columns are computed."""
@@ -32,6 +33,7 @@ class CachedColumns:
         self.kernel, self.prepared, self.engine = kernel, prepared, engine
         self.n = count(prepared)
         self.capacity = min(capacity, self.n)
+        self.most_rows = min(self.n, isqrt(self.capacity * self.n))
         self.computed = 0
         self._buffer: Array = np.empty((self.capacity, self.n), dtype)
         self._slot = np.full(self.n, -1)
@@ -64,11 +66,17 @@ class CachedColumns:
             slots, part = self._fetch(rows[batch]), steps[batch]
             self.engine.map_into(out, partial(_add_shard, self._buffer, slots, part), spans(self.n, PART_ROWS))
 
+    def restricted(self, rows: Array) -> DenseGram:
+        """Return the kernel on some of the rows."""
+        return DenseGram(self.kernel, take(self.prepared, rows), self.engine, self._buffer.dtype.type)
+
+    def fresh_product(self, alpha: Array, rows: Array | None = None) -> Array:
+        """Return ``K @ alpha`` in double precision, from the kernel itself; only some rows of it where named."""
+        return double_product(self.kernel, self.prepared, self.engine, alpha, rows)
+
     def exact_product(self, alpha: Array, rows: Array | None = None) -> Array | None:
         """Return ``K @ alpha`` in double precision, or None where columns are stored so."""
-        if self._buffer.dtype == np.float64:
-            return None
-        return double_product(self.kernel, self.prepared, self.engine, alpha, rows)
+        return None if self._buffer.dtype == np.float64 else self.fresh_product(alpha, rows)
 
     def _batches(self, rows: Array) -> list[slice]:
         return spans(len(rows), self.capacity if len(rows) <= self.capacity else min(COLUMNS_TOGETHER, self.capacity))

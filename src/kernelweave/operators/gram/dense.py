@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ class GramMatrix:
 
 
 class DenseGram(GramMatrix):
-    """A kernel bound to training rows with its Gram matrix stored.
+    """A kernel bound to training rows with its Gram matrix stored; it is computed when it is first needed.
 
     Parameters
     ----------
@@ -57,14 +58,33 @@ class DenseGram(GramMatrix):
     """
 
     def __init__(self, kernel: Kernel, prepared: Any, engine: Engine, dtype: type = np.float64):
-        self.kernel, self.prepared = kernel, prepared
-        super().__init__(symmetric(kernel, prepared, engine, dtype), engine)
+        self.kernel, self.prepared, self.engine, self.dtype = kernel, prepared, engine, np.dtype(dtype)
+        self.n = self.most_rows = count(prepared)
+
+    @cached_property
+    def gram(self) -> Array:  # type: ignore[override]
+        """The matrix, (n, n)."""
+        return symmetric(self.kernel, self.prepared, self.engine, self.dtype.type)
+
+    def diag(self) -> Array:
+        """Return the diagonal, (n,) float64."""
+        return self.kernel.diagonal(self.prepared).astype(np.float64)
+
+    def submatrix(self, rows: Array) -> Array:
+        """Return ``K[rows][:, rows]``, computed for itself while the matrix is not there."""
+        return super().submatrix(rows) if "gram" in self.__dict__ else self.restricted(rows).gram
+
+    def restricted(self, rows: Array) -> DenseGram:
+        """Return the kernel on some of the rows, nothing computed yet."""
+        return DenseGram(self.kernel, take(self.prepared, rows), self.engine, self.dtype.type)
+
+    def fresh_product(self, alpha: Array, rows: Array | None = None) -> Array:
+        """Return ``K @ alpha`` in double precision, from the kernel itself; only some rows of it where named."""
+        return double_product(self.kernel, self.prepared, self.engine, alpha, rows)
 
     def exact_product(self, alpha: Array, rows: Array | None = None) -> Array | None:
         """Return ``K @ alpha`` in double precision, or None where the matrix is stored so."""
-        if self.gram.dtype == np.float64:
-            return None
-        return double_product(self.kernel, self.prepared, self.engine, alpha, rows)
+        return None if self.dtype == np.float64 else self.fresh_product(alpha, rows)
 
 
 def symmetric(kernel: Kernel, prepared: Any, engine: Engine, dtype: type) -> Array:

@@ -213,7 +213,9 @@ class SharedSet:
 
     def _cached(self, weights: Array) -> Operator:
         assert self.columns is not None
-        return CachedColumns(*self._mixture(weights), self.engine, self.columns, self.dtype)
+        cached = CachedColumns(*self._mixture(weights), self.engine, self.columns, self.dtype)
+        cached.most_rows = 0  # values of many kernels cost too much to be made again: working sets keep columns
+        return cached
 
     def _mixture(self, weights: Array) -> tuple[Mixture, Any]:
         """Return the weighted sum as a kernel, and the rows as it prepares them."""

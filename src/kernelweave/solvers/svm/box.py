@@ -43,13 +43,17 @@ class BoxSolver:
         self.v = box.split(np.zeros(problem.operator.n) if start is None else np.asarray(start, dtype=float))
         if problem.free:
             balance(self.v, box, problem.total)
-        self.F = product(problem.operator, self.v.sum(axis=0))
+        self.F = self.outputs(self.alpha)
         self.exact_from, self.polished = FINE, False
 
     @property
     def alpha(self) -> Array:
         """Signed dual variables, one a row."""
         return self.v.sum(axis=0)
+
+    def outputs(self, alpha: Array) -> Array:
+        """Return ``K alpha``."""
+        return product(self.problem.operator, alpha)
 
     def gains(self) -> Array:
         """Return the derivative of the dual objective in each variable, (copies, n)."""
