@@ -166,7 +166,7 @@ def test_a_set_of_operators_in_other_processes(name):
     same(set_numbers, SETS[name], Processes())
 
 
-WORKS_ON = {"smo": ["dense"], "dual_coordinate": ["k-mers", "features"]}
+WORKS_ON = {"smo": ["dense"], "dual_coordinate": ["k-mers", "features"], "interior_point": ["features"]}
 """What a solver needs; others work on everything."""
 
 

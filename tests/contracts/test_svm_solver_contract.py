@@ -11,7 +11,7 @@ from kernelweave.kernels import RBF, WeightedDegree
 from kernelweave.kernels.abilities import Features
 from kernelweave.losses import LOSSES, make_loss
 from kernelweave.operators import CachedColumns, DenseGram, bind
-from kernelweave.operators.base import Dense, OnDemand, PrimalOperator
+from kernelweave.operators.base import Dense, Factored, OnDemand, PrimalOperator
 from kernelweave.operators.features.operator import FeatureOperator
 from kernelweave.solvers.choose import choose_svm_solver
 from kernelweave.solvers.loop import Stop, run
@@ -60,7 +60,7 @@ STORES = {
 }
 GRAMS = dict.fromkeys(STORES, GRAM) | {"k-mers": WORDS.gram(LETTERS)}
 EXPLICIT = ("features", "k-mers")
-HOME = dict.fromkeys(SVM_SOLVERS, "dense 64") | {"dual_coordinate": "features"}
+HOME = dict.fromkeys(SVM_SOLVERS, "dense 64") | dict.fromkeys(("dual_coordinate", "interior_point"), "features")
 """The store on which a solver shows what is not about stores."""
 LARGEST = {"dual_coordinate": 10.0}
 """Costs beyond which a solver needs thousands of iterations: single coordinates of a nearly singular matrix."""
@@ -82,7 +82,7 @@ def fits(solver, p):
     """Whether a solver is made for a problem: a loss of the right kind, and an operator with what it works on."""
     if solver == "newton":
         return p.loss.smooth
-    needs = {"smo": Dense | OnDemand, "dual_coordinate": PrimalOperator}.get(solver, object)
+    needs = {"smo": Dense | OnDemand, "dual_coordinate": PrimalOperator, "interior_point": Factored}.get(solver, object)
     dual = p.loss.separable if solver == "dual_coordinate" else p.loss.box
     return dual(p.y, p.cost) is not None and isinstance(p.operator, needs)
 
@@ -115,7 +115,7 @@ CASES = [
     for loss in LOSSES
     for intercept in (("free",) if loss == "one_class" else ("free", "regularized", "none"))
     for store in STORES
-    if solver == "dual_coordinate" or intercept == "free" or store not in EXPLICIT
+    if HOME[solver] == "features" or intercept == "free" or store not in EXPLICIT
     if fits(solver, problem(loss, intercept, store))
 ]
 TRIPLES = sorted({(solver, loss, intercept) for solver, loss, intercept, store in CASES if store == HOME[solver]})
@@ -146,7 +146,7 @@ def test_feasible_certified_and_optimal(solver, loss, intercept, store):
 def test_single_precision_never_shows_in_the_certificate(solver, loss):
     """With so large a cost, rounded kernel values alone would claim a gap that is not there."""
     cost = None if loss == "one_class" else np.full(N, min(1e5, LARGEST.get(solver, np.inf)))
-    store = {"smo": "dense 32", "dual_coordinate": "features"}.get(solver, "cached 32")
+    store = "features" if HOME[solver] == "features" else {"smo": "dense 32"}.get(solver, "cached 32")
     p = problem(loss, store=store, cost=cost)
     result = run(make(solver), p, Stop(1e-6, 5000))
     primal, dual = certified(p, result)

@@ -41,6 +41,8 @@ GRAMS = np.stack([kernel.gram(X) for kernel in KERNELS])
 WEIGHTS = np.where(np.arange(M) % 3 == 0, 0.0, rng.uniform(size=M))
 """Zero for the first kernel, whose base the next ones share."""
 COLUMNS = [kernel * factor for kernel, factor in zip(kw.per_feature(kw.Linear(), 5), rng.uniform(0.5, 2.0, 5))]
+FEW = X[:12]
+"""So few rows that kernel values take no longer than columns."""
 
 
 def shared(stored, columns=None):
@@ -273,14 +275,21 @@ def test_binding_follows_the_plan():
 
 
 def test_kernels_of_rank_one_are_held_as_vectors():
-    operators, chosen = choose(Task(COLUMNS, X, Serial(), need="parts"))
+    operators, chosen = choose(Task(COLUMNS, FEW, Serial(), need="parts"))
     assert chosen.kind == "rank_one"
     assert isinstance(operators, RankOneSet)
     assert "5 kernels of rank one are one vector each" in chosen.why
-    assert choose(Task([*COLUMNS, kw.RBF(1.0)], X, Serial(), need="parts"))[1].kind == "stored"
-    assert choose(Task([kw.Linear().on([0, 1])], X, Serial(), need="parts"))[1].kind == "stored"
-    assert choose(Task(kw.per_feature(kw.Polynomial(1), 5), X, Serial(), need="parts"))[1].kind == "stored"
+    assert choose(Task([*COLUMNS, kw.RBF(1.0)], FEW, Serial(), need="parts"))[1].kind == "stored"
+    assert choose(Task([kw.Linear().on([0, 1])], FEW, Serial(), need="parts"))[1].kind == "stored"
+    assert choose(Task(kw.per_feature(kw.Polynomial(1), 5), FEW, Serial(), need="parts"))[1].kind == "stored"
     assert RankOne().bytes(Sizes(1000, 100, limit="1MB", need="parts")) == 8 * 1000 * 100
+
+
+def test_tables_of_few_columns_are_held_by_them():
+    operators, chosen = choose(Task(COLUMNS, X, Serial(), need="parts"))
+    assert chosen.kind == "features"
+    alpha = rng.normal(size=N)
+    np.testing.assert_allclose(operators.energies(alpha), [alpha @ k.gram(X) @ alpha for k in COLUMNS], rtol=1e-10)
 
 
 def test_a_mixture_is_the_weighted_sum():

@@ -216,4 +216,5 @@ def test_n_grams_that_no_column_number_holds_keep_their_features():
 def test_the_columns_of_a_table_are_features_too(kernel, form):
     X = np.round(rng.normal(size=(40, 5)) * (rng.random((40, 5)) < 0.7), 2)
     check(bind(kernel, form(X), Serial(), need="features"), kernel.gram(X))
-    assert not isinstance(bind(kernel, form(X), Serial()), FeatureOperator)
+    assert isinstance(bind(kernel, form(np.tile(X, (5, 1))), Serial()), FeatureOperator)
+    assert not isinstance(bind(kernel, form(X[:10]), Serial()), FeatureOperator)

@@ -207,6 +207,22 @@ class PrimalOperator(Operator, Protocol):
 
 
 @runtime_checkable
+class Factored(Protocol):
+    """Ability: ``K = X X' + diag(own)`` with a table X of `rank` columns, for methods that work in their number."""
+
+    n: int
+    rank: int
+    entries: float
+    """Features of a row that are not zero, on average."""
+
+    def diag(self) -> Array:
+        """Return the diagonal, (n,)."""
+
+    def factor(self) -> tuple[Array, Array]:
+        """Return X (n, rank) and own (n,), in double precision."""
+
+
+@runtime_checkable
 class DesignMatrix(Protocol):
     """The explicit features of m kernels on n rows, side by side: ``X = [X_1 .. X_m]``, ``K_k = X_k X_k'``."""
 

@@ -109,7 +109,7 @@ class Ledger:
 
 def _better(old: DualPoint | None, new: DualPoint | None) -> DualPoint | None:
     """Return the point of the larger value, the old one where they are equal."""
-    return old if new is None or (old is not None and old.value >= new.value) else new
+    return old if new is None or (old is not None and not new.value > old.value) else new
 
 
 def certify(

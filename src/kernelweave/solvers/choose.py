@@ -9,9 +9,8 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from kernelweave.operators.base import KMER_STORES, Dense, HasDesign, Linadd, OnDemand, Operator, PrimalOperator
+from kernelweave.operators.base import KMER_STORES, Dense, Factored, HasDesign, Linadd, OnDemand, PrimalOperator
+from kernelweave.solvers.cost import coordinate_seconds, direct_rank, directions, interior_seconds
 from kernelweave.solvers.problems import Problem
 
 if TYPE_CHECKING:
@@ -19,10 +18,15 @@ if TYPE_CHECKING:
     from kernelweave.solvers.boost.problem import BoostProblem
     from kernelweave.solvers.mkl.problem import MKLProblem
 
-SVM_NEEDS = {"smo": "values", "chunking": "products", "dual_coordinate": "features", "newton": "values", "auto": "any"}
+SVM_NEEDS = {
+    "smo": "values",
+    "chunking": "products",
+    "dual_coordinate": "features",
+    "interior_point": "features",
+    "newton": "values",
+    "auto": "any",
+}
 """What each solver needs of one kernel."""
-TRIED_ROWS = 256
-"""Rows on which a kernel is looked at."""
 DIRECTIONS, FEW = 0.65, 0.03
 """Directions for each row of the sample from which on coordinate descent is the faster: where working sets go through
 tables of k-mers, and where they go through sparse features, which makes them several times more expensive."""
@@ -54,10 +58,10 @@ def svm_need(name: str, params: dict[str, Any] | None = None) -> tuple[str, str 
 def choose_svm_solver(name: str, problem: Problem, params: dict[str, Any] | None = None) -> Chosen:
     """Return a solver: the named one, or for "auto" what is fastest.
 
-    Coordinate descent where rows have explicit features and are far from each other; elsewhere Newton for smooth
-    losses, SMO where the Gram matrix of at least half of the rows fits the memory, since it takes less CPU time there
-    than working sets of any size from 5,000 rows on (benchmarks/svm_vs_sklearn.py --solvers), and chunking for what is
-    left.
+    Where rows have explicit features, an interior-point method for few and coordinate descent for many of them
+    (`cost`); elsewhere Newton for smooth losses, SMO where the Gram matrix of at least half of the rows fits the
+    memory, since it takes less CPU time there than working sets of any size from 5,000 rows on
+    (benchmarks/svm_vs_sklearn.py --solvers), and chunking for what is left.
     """
     from kernelweave.solvers.svm import SVM_SOLVERS
 
@@ -70,32 +74,31 @@ def choose_svm_solver(name: str, problem: Problem, params: dict[str, Any] | None
 
 
 def _fastest_svm(problem: Problem) -> tuple[str, str]:
-    if isinstance(problem.operator, PrimalOperator) and spread_out(problem.operator):
-        return "dual_coordinate", "rows have explicit features and lie in many directions"
+    operator = problem.operator
+    if isinstance(operator, PrimalOperator):
+        share = directions(operator)
+        if isinstance(operator, Factored) and problem.loss.boxed:
+            inside, along = interior_seconds(operator), coordinate_seconds(operator, problem, share)
+            if inside < along:
+                what = f"{operator.rank} features of {operator.n} rows take about {inside:.2g} s"
+                return "interior_point", f"{what}, coordinate descent about {along:.2g} s"
+        if share >= (DIRECTIONS if isinstance(operator, Linadd) else FEW) and not _direct(problem):
+            return "dual_coordinate", "rows have explicit features and lie in many directions"
     if problem.loss.smooth:
         return "newton", f"{problem.loss.name} loss is smooth"
-    if isinstance(problem.operator, OnDemand):
-        if problem.operator.most_rows == problem.operator.n:
+    if isinstance(operator, OnDemand):
+        if operator.most_rows == operator.n:
             return "smo", "the Gram matrix fits the memory"
-        if problem.operator.most_rows >= ENOUGH * problem.operator.n:
+        if operator.most_rows >= ENOUGH * operator.n:
             return "smo", "the Gram matrix of most support vectors fits the memory"
-    elif isinstance(problem.operator, Dense):
+    elif isinstance(operator, Dense):
         return "smo", "the Gram matrix is in memory"
     return "chunking", "the Gram matrix is not in memory"
 
 
-def spread_out(operator: Operator) -> bool:
-    """Tell whether rows lie in nearly as many directions as there are rows, so that single steps disturb few others.
-
-    The number of directions of a sample is ``tr(K)^2 / |K|^2`` of its centred Gram matrix.  Where it is low (short
-    k-mers), coordinate descent needs hundreds of passes and greedy working sets do better.
-    """
-    rows = np.unique(np.linspace(0, operator.n - 1, min(operator.n, TRIED_ROWS)).astype(np.int64))
-    K = np.asarray(operator.submatrix(rows), dtype=np.float64)
-    K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
-    size = float(np.square(K).sum())
-    least = DIRECTIONS if isinstance(operator, Linadd) else FEW
-    return size == 0.0 or float(np.trace(K)) ** 2 >= least * len(rows) * size
+def _direct(problem: Problem) -> bool:
+    """Tell whether Newton's method solves its systems in the few features of the rows."""
+    return problem.loss.smooth and isinstance(problem.operator, Factored) and direct_rank(problem.operator)
 
 
 def mkl_need(name: str, loss: Loss, n: int, features: bool, approximate: bool, shared: bool) -> str:

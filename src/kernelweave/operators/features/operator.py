@@ -143,6 +143,20 @@ class FeatureOperator:
         self.shared.outputs(self.shared.vector(rows, steps), self.engine, out)
         np.add.at(out, rows, self.shared.own[rows] * steps)
 
+    @property
+    def rank(self) -> int:
+        """Number of columns that several rows share."""
+        return self.shared.width
+
+    @property
+    def entries(self) -> float:
+        """Shared columns of a row, on average."""
+        return self.shared.block.entries / max(1, self.n)
+
+    def factor(self) -> tuple[Array, Array]:
+        """Return these columns as a table, and what single rows have of their own."""
+        return self.shared.block.dense(self.shared.width).astype(np.float64, copy=False), self.shared.own
+
     def descent(self, rows: Array | None, dtype: type) -> FeatureDescent:
         """Return a normal vector over some rows, for coordinate descent."""
         every = np.arange(self.n) if rows is None else rows

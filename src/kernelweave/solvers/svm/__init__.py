@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from kernelweave.solvers.svm.chunking import Chunking
 from kernelweave.solvers.svm.dual_coordinate import DualCoordinate
+from kernelweave.solvers.svm.interior import InteriorPoint
 from kernelweave.solvers.svm.newton import Newton
 from kernelweave.solvers.svm.smo import SMO
 
-SVM_SOLVERS: dict[str, type] = {"smo": SMO, "chunking": Chunking, "dual_coordinate": DualCoordinate, "newton": Newton}
+SVM_SOLVERS: dict[str, type] = {
+    "smo": SMO,
+    "chunking": Chunking,
+    "dual_coordinate": DualCoordinate,
+    "interior_point": InteriorPoint,
+    "newton": Newton,
+}

@@ -7,7 +7,8 @@ the costs at f (h >= 0), the quadratic model of the costs leads to
 
 for the step d from alpha and d_b from b, and with S = sqrt(h) to the well-conditioned system
 ``(I + S K S) u = -(alpha + g) / S - d_b S 1``, ``d = S u``; rows without curvature go to ``alpha = -g``.  It is solved
-by Cholesky for few rows, otherwise by conjugate gradients, which need nothing but products with K.  A backtracking
+by Cholesky for few rows, or for few features in their number (Woodbury), otherwise by conjugate gradients, which need
+nothing but products with K.  A backtracking
 search along the step makes it converge from anywhere.
 
 The dual point is ``alpha_i = -c_i loss'(f_i)``; with the best intercept for f it is feasible.
@@ -18,9 +19,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from kernelweave.operators.base import Dense, product
+from kernelweave.operators.base import Dense, Factored, product
 from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint, afresh, best_intercept
 from kernelweave.solvers.certificate import certify as offer
+from kernelweave.solvers.cost import direct_rank
 from kernelweave.solvers.loop import Limits, Stop
 from kernelweave.solvers.problems import SUFFICIENT, Array, Problem
 
@@ -55,6 +57,9 @@ class Newton:
         self.gap, self.forcing, self.proving = 1.0, FORCING, False
         few = problem.operator.n <= DIRECT_UP_TO
         self.gram = problem.operator.gram.astype(float) if few and isinstance(problem.operator, Dense) else None
+        self.factors: tuple[Array, Array] | None = None
+        if isinstance(problem.operator, Factored) and direct_rank(problem.operator):
+            self.factors = problem.operator.factor()
 
     def step(self) -> None:
         """Solve the quadratic model, then search along the way to its solution."""
@@ -97,6 +102,9 @@ class Newton:
             matrix[np.diag_indices_from(matrix)] += 1.0
             factor = positive_factor(matrix)
             return lambda r: cho_solve(factor, r, check_finite=False)
+        if self.factors is not None:
+            X, own = self.factors[0][rows], self.factors[1][rows]
+            return low_rank_solver(np.hstack([X, np.ones((len(rows), 1))]) if shift else X, S, 1.0 + S * S * own)
 
         def times(u: Array) -> Array:
             out, step = np.zeros(self.problem.operator.n), S * u
@@ -189,6 +197,20 @@ def positive_factor(matrix: Array) -> tuple[Array, bool]:
             matrix[np.diag_indices_from(matrix)] += shift
             shift *= GROWTH
     raise FloatingPointError("Kernel values are not finite or too uneven for Newton's method; scale the columns.")
+
+
+def low_rank_solver(X: Array, S: Array, diagonal: Array):  # type: ignore[no-untyped-def]
+    """Return a function that solves ``(diag + S X X' S) u = r``, by a system in the columns of X."""
+    B = X * (S / np.sqrt(diagonal))[:, None]
+    matrix = B.T @ B
+    matrix[np.diag_indices_from(matrix)] += 1.0
+    factor = positive_factor(matrix)
+
+    def solve(r: Array) -> Array:
+        scaled = r / np.sqrt(diagonal)
+        return (scaled - B @ cho_solve(factor, B.T @ scaled, check_finite=False)) / np.sqrt(diagonal)
+
+    return solve
 
 
 def conjugate_gradients(times, right: Array, accuracy: float) -> Array:  # type: ignore[no-untyped-def]

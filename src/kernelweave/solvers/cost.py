@@ -1,0 +1,61 @@
+"""Roughly how many seconds a solver takes, from a few numbers of the problem: what "auto" compares.
+
+Constants are CPU seconds of one core, measured by `benchmarks/auto_choice.py`; the estimates need to be right to a
+factor of two or three, since solvers differ by more.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernelweave.operators.base import Factored, Operator
+from kernelweave.solvers.problems import TINY, Problem
+
+TRIED_ROWS = 256
+"""Rows on which a kernel is looked at."""
+INTERIOR_STEPS = 30
+"""Steps of an interior-point method, whatever the problem (20 to 60 were seen)."""
+PER_PRODUCT, PER_ENTRY, PER_ROW = 0.12e-9, 6e-9, 60e-9
+"""Seconds of a step for each product of two features, each feature, and each row."""
+FEWEST_PASSES, PASSES = 10.0, 1.5
+"""Passes of coordinate descent: a few, and so many for each unit of ``C K_ii`` where every row has a direction of its
+own; more in proportion where rows share theirs (16 passes on tf-idf, 424 on clouds of 50 columns)."""
+PER_STEP = 7e-9
+"""Seconds of coordinate descent for each feature of each row of a pass."""
+DENSE_SHARE = 0.45
+"""A table of all features may take the memory that their making took, if rows have at least this share of them."""
+DIRECT_RANK = 600
+"""Features up to which Newton's method factors their matrix instead of using conjugate gradients."""
+
+
+def directions(operator: Operator) -> float:
+    """Return in how many directions the rows of a sample lie, as a share of their number, from 0 to 1.
+
+    It is ``tr(K)^2 / (n |K|^2)`` of the centred Gram matrix.  Where it is low (short k-mers, few columns), coordinate
+    descent needs hundreds of passes: a step along one row undoes those along others.
+    """
+    rows = np.unique(np.linspace(0, operator.n - 1, min(operator.n, TRIED_ROWS)).astype(np.int64))
+    K = np.asarray(operator.submatrix(rows), dtype=np.float64)
+    K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    size = float(np.square(K).sum())
+    return 1.0 if size == 0.0 else float(np.trace(K)) ** 2 / (len(rows) * size)
+
+
+def interior_seconds(operator: Factored) -> float:
+    """Return the seconds of the interior-point method; infinite where a table of all features would be too large."""
+    n, d = operator.n, operator.rank
+    if not direct_rank(operator):
+        return np.inf
+    return INTERIOR_STEPS * n * (PER_PRODUCT * d * d + PER_ENTRY * d + PER_ROW)
+
+
+def direct_rank(operator: Factored) -> bool:
+    """Tell whether matrices of the size of the features are small, and a table of all features not much of a burden."""
+    return operator.rank <= DIRECT_RANK and DENSE_SHARE * operator.rank <= operator.entries
+
+
+def coordinate_seconds(operator: Factored, problem: Problem, share: float) -> float:
+    """Return the seconds of coordinate descent, given the share of `directions`."""
+    stiffness = float(problem.cost.mean()) * float(operator.diag().mean())
+    passes = FEWEST_PASSES + PASSES * stiffness / max(share, TINY)
+    return passes * operator.n * operator.entries * PER_STEP
