@@ -7,7 +7,7 @@ import kernelweave as kw
 from kernelweave.engines import Serial, Threads
 from kernelweave.kernels.vector.table import SquaredDistance
 from kernelweave.operators import Task, choose
-from kernelweave.operators.base import Operator, OperatorSet, product
+from kernelweave.operators.base import OnDemand, Operator, OperatorSet, Restrictable, product
 from kernelweave.operators.expansion import values
 from kernelweave.operators.expansion.base import Share
 from kernelweave.operators.expansion.rows import RowExpansion
@@ -318,3 +318,29 @@ def test_new_rows_against_kept_ones(engine, monkeypatch):
     wanted = np.stack([kernel.gram(NEW, X) @ part for kernel, part in zip(KERNELS, coef)])
     np.testing.assert_allclose(expansion.contributions(NEW, engine), wanted, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(expansion.scores(NEW, engine), wanted.sum(axis=0), rtol=1e-9, atol=1e-8)
+
+
+@pytest.mark.parametrize("make", [shared(True), shared(False), shared(False, 70), shared(False, 20)])
+def test_fewer_rows_of_the_same_kernels(make):
+    rows = np.arange(1, N, 2)
+    every = make(KERNELS, X, Serial())
+    assert isinstance(every, Restrictable)
+    some = every.restricted(rows)
+    wanted, alpha = GRAMS[:, rows][:, :, rows], sparse_alpha()[rows]
+    assert (some.n, some.m) == (len(rows), M)
+    atol = SINGLE * np.abs(GRAMS).max() * np.abs(alpha).sum()
+    combined = product(some.combined(WEIGHTS), alpha)
+    np.testing.assert_allclose(combined, np.tensordot(WEIGHTS, wanted, 1) @ alpha, rtol=0, atol=M * atol)
+    inside = some.each_inside(np.arange(len(rows)), alpha)
+    np.testing.assert_allclose(inside, wanted @ alpha, rtol=0, atol=atol)
+
+
+def test_a_sum_on_many_rows_is_made_on_demand(monkeypatch):
+    monkeypatch.setattr(family_module, "ON_DEMAND_FROM", N)
+    made = shared(True)(KERNELS, X, Serial()).combined(WEIGHTS)
+    assert isinstance(made, OnDemand)
+    assert "gram" not in made.__dict__
+    wanted = np.tensordot(WEIGHTS, GRAMS, 1)
+    np.testing.assert_allclose(made.restricted(np.arange(9)).gram, wanted[:9, :9], atol=M * SINGLE * wanted.max())
+    alpha = sparse_alpha()
+    np.testing.assert_allclose(made.fresh_product(alpha), wanted @ alpha, atol=1e-10 * np.abs(wanted).max())

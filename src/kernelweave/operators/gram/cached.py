@@ -16,6 +16,9 @@ from kernelweave.operators.gram.dense import DenseGram, add_rows, gather
 
 COLUMN_ROWS = 2048
 """Training rows per tile while columns are computed."""
+WITHOUT_COPY = 0.6
+"""Share of the memory for one Gram matrix in the place of columns: pair steps copy up to 0.64 of its values together.
+"""
 
 
 class CachedColumns:
@@ -33,7 +36,7 @@ class CachedColumns:
         self.kernel, self.prepared, self.engine = kernel, prepared, engine
         self.n = count(prepared)
         self.capacity = min(capacity, self.n)
-        self.most_rows = min(self.n, isqrt(self.capacity * self.n))
+        self.most_rows = min(self.n, isqrt(int(WITHOUT_COPY * self.capacity * self.n)))
         self.computed = 0
         self._buffer: Array = np.empty((self.capacity, self.n), dtype)
         self._slot = np.full(self.n, -1)

@@ -18,11 +18,23 @@ from kernelweave.kernels.base import Array, take
 from kernelweave.operators.base import Operator
 from kernelweave.operators.expansion.cross import double_product
 from kernelweave.operators.gram.cached import CachedColumns
-from kernelweave.operators.gram.dense import GramMatrix, above_diagonal, add_rows, gather, mirror, mirrored
+from kernelweave.operators.gram.dense import (
+    DenseGram,
+    GramMatrix,
+    above_diagonal,
+    add_rows,
+    gather,
+    mirror,
+    mirrored,
+)
 from kernelweave.operators.gram.mixture import STRIP, Family, Mixture
 
 PART_VALUES = 2_000_000
 """Kernel values that one part reads, in up to eight matrices."""
+ON_DEMAND_FROM = 15_000
+"""Rows from which on a weighted sum makes its values when a solver asks for them: most of its rows may never count."""
+CURVATURE_ROWS = 2000
+"""Free rows that a second-order method looks at: factoring more would cost more than it saves in steps."""
 
 
 class StoredSet:
@@ -104,6 +116,8 @@ class SharedSet:
     dtype : of base numbers, kernel values and their weighted sum
     """
 
+    curvature_rows = CURVATURE_ROWS
+
     def __init__(
         self, family: Family, prepared: Any, n: int, engine: Engine, stored: bool, columns: int | None = None,
         dtype: type = np.float32,
@@ -135,6 +149,14 @@ class SharedSet:
         return type(self)(
             family, tuple(self.prepared[g] for g in groups), self.n, self.engine, False, self.columns, self.dtype
         )
+
+    def restricted(self, rows: Array) -> SharedSet:
+        """Return the same kernels on some of the rows, in no more memory; base numbers are kept where they fit."""
+        prepared, few = tuple(take(one, rows) for one in self.prepared), len(rows)
+        room = self.n * (self.n if self.columns is None else self.columns)
+        columns = None if few * few <= room else max(1, room // few)
+        stored = few * few * (len(self.family.bases) + 1) <= room
+        return type(self)(self.family, prepared, few, self.engine, stored, columns, self.dtype)
 
     def energies(self, alpha: Array) -> Array:
         """Return ``alpha' K_k alpha`` for every kernel, (m,), from the support rows only."""
@@ -177,9 +199,11 @@ class SharedSet:
         self.engine.map_into([tuple(out[k, cut] for k in self.family.members[g]) for g, cut in jobs], part, jobs)
 
     def combined(self, weights: Array) -> Operator:
-        """Return ``sum_k weights[k] K_k``: a Gram matrix, or cached columns."""
+        """Return ``sum_k weights[k] K_k``: a Gram matrix, at once or when it is needed, or cached columns."""
         if self.columns is not None:
-            return self._cached(weights)
+            return CachedColumns(*self._mixture(weights), self.engine, self.columns, self.dtype)
+        if self.n >= ON_DEMAND_FROM:
+            return DenseGram(*self._mixture(weights), self.engine, self.dtype)
         return GramMatrix(self._sum(weights, [slice(s.start, s.stop) for s in spans(self.n, TILE)]), self.engine)
 
     def combined_submatrix(self, weights: Array, rows: Array) -> Array:
@@ -210,12 +234,6 @@ class SharedSet:
     def outputs(self, weights: Array, alpha: Array) -> Array:
         """Return ``sum_k weights[k] K_k @ alpha``, (n,), in double precision, from kernel values made afresh."""
         return double_product(*self._mixture(weights), self.engine, alpha)
-
-    def _cached(self, weights: Array) -> Operator:
-        assert self.columns is not None
-        cached = CachedColumns(*self._mixture(weights), self.engine, self.columns, self.dtype)
-        cached.most_rows = 0  # values of many kernels cost too much to be made again: working sets keep columns
-        return cached
 
     def _mixture(self, weights: Array) -> tuple[Mixture, Any]:
         """Return the weighted sum as a kernel, and the rows as it prepares them."""

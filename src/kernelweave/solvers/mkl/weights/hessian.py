@@ -23,9 +23,10 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from kernelweave.operators.base import Restrictable
 from kernelweave.solvers.certificate import Ledger, PrimalPoint, relative_gap
-from kernelweave.solvers.loop import Stop, run_inside
+from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.mkl.cutting.level import LevelMethod
 from kernelweave.solvers.mkl.problem import MKLProblem
+from kernelweave.solvers.mkl.weights.nested import nested
 from kernelweave.solvers.mkl.weights.working_set import WorkingKernels, suits
 from kernelweave.solvers.mkl.weights.wrapper import Evaluation, Wrapper
 from kernelweave.solvers.problems import SUFFICIENT, Array
@@ -46,8 +47,6 @@ JITTERS = (1e-6, 1e-4, 1e-2, 1.0)
 """Added beyond that, one after the other, where rounding still leaves a negative pivot."""
 NEGLIGIBLE = 1e-8
 """Weights below this are put to zero."""
-NESTED, FEWER, COARSER = 4000, 4, 5.0
-"""Rows from which on the search starts on every fourth row, solved less closely by this factor."""
 SAMPLED = 2000
 """Free rows that the model looks at where there are more: factoring all would cost more than it saves in steps."""
 BENDS = 0.1, 2.0
@@ -64,8 +63,7 @@ MODEL_ACCURACY = 1e-3
 class HessianMKL(LevelMethod):
     """Newton steps on the simplex of weights.
 
-    Where kernels can be bound to fewer rows cheaply, the search starts from the solution of a quarter of the rows (and
-    that from a quarter of those): the weights hardly depend on the number of rows, so few steps are left for all.
+    Where kernels can be bound to fewer rows cheaply, the search starts from the solution of some of them (`nested`).
     """
 
     keep_outputs = True
@@ -168,27 +166,13 @@ class HessianMKL(LevelMethod):
 
     def init(self, problem: MKLProblem, start: PrimalPoint | None, stop: Stop) -> None:
         """Start from former weights, from the solution of some of the rows, or from equal weights."""
-        if start is None and problem.operators.n > NESTED and isinstance(problem.operators, Restrictable):
-            start = self._nested(problem, stop)
+        start = nested(HessianMKL, problem, stop) if start is None else start
         super().init(problem, start, stop)
         self.bend, self.sampled = 1.0, False
         self.sharp, self.waiting = 0, 0
         self.uncut = []
         weights = None if start is None or start.beta is None else np.asarray(start.beta)
         self.working = WorkingKernels(problem, weights) if suits(problem) and not self.inside else None
-
-    def _nested(self, problem: MKLProblem, stop: Stop) -> PrimalPoint:
-        """Return the solution of every fourth row, as a point of the whole problem."""
-        assert isinstance(problem.operators, Restrictable)
-        rows = np.arange(0, problem.operators.n, FEWER)
-        part = replace(
-            problem, operators=problem.operators.restricted(rows), targets=problem.targets[:, rows],
-            cost=problem.cost[rows],
-        )  # fmt: skip
-        found = run_inside(HessianMKL(), part, Stop(COARSER * stop.tol, stop.max_iter, polish=False)).primal
-        alpha = np.zeros(problem.targets.shape)
-        alpha[:, rows] = found.alpha
-        return replace(found, alpha=alpha)
 
     def _curvature(self, made: Evaluation) -> Array:
         """Return the Hessian of J, (m, m)."""

@@ -20,6 +20,7 @@ import numpy as np
 from kernelweave.solvers.certificate import PrimalPoint
 from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.mkl.problem import MKLProblem
+from kernelweave.solvers.mkl.weights.nested import nested
 from kernelweave.solvers.mkl.weights.wrapper import Evaluation, Wrapper
 from kernelweave.solvers.problems import TINY, Array
 
@@ -31,6 +32,8 @@ FARTHEST = 6.0
 """Most by which the logarithm of a weight changes in one step."""
 INDEPENDENT = 1e-8
 """Share of the largest singular value below which changes of r count as a combination of the others."""
+LEAST = 1e-3
+"""Share of equal weights that each kernel keeps at the start from fewer rows: from zero no alternation comes back."""
 RISEN = 1e-12
 """Relative rise of the objective that counts as rounding."""
 
@@ -39,8 +42,12 @@ class LpNorm(Wrapper):
     """Closed-form weights between support vector machines (block coordinate descent), extrapolated."""
 
     def init(self, problem: MKLProblem, start: PrimalPoint | None, stop: Stop) -> None:
-        """Start without former steps."""
-        super().init(problem, start, stop)
+        """Start without former steps, from the solution of some of the rows where there is no other start."""
+        known = start if start is not None else nested(LpNorm, problem, stop)
+        super().init(problem, known, stop)
+        if known is not start:
+            least = LEAST * problem.ball.uniform(problem.operators.m)
+            self.beta = problem.ball.scaled(np.maximum(self.beta, least))
         self.base: Evaluation | None = None
         self.daring = False
         self.points: list[Array] = []
