@@ -12,7 +12,8 @@ from kernelweave.engines import Serial
 from kernelweave.estimators.mkl.alike import alike_features, alike_pair
 from kernelweave.losses import make_loss
 from kernelweave.operators import Task, choose
-from kernelweave.operators.features.design.maps import DenseMap, TableColumns
+from kernelweave.operators.features.design.columns import TableColumns
+from kernelweave.operators.features.design.maps import CodedMap, DenseMap
 from kernelweave.operators.features.design.rows import DenseRows
 from kernelweave.penalties import LpBall
 from kernelweave.solvers.loop import Stop, run
@@ -142,7 +143,23 @@ def test_columns_of_a_table_at_once_are_those_of_every_kernel():
     each = [DenseMap(kernel, size).columns(X[2:7]) for kernel, size in zip(kernels, table.sizes)]
     assert np.allclose(out, np.hstack(each), rtol=1e-14)
     assert TableColumns.of([*kernels, kw.Polynomial(2)], X) is None
-    assert TableColumns.of(kernels, sparse.csr_array(X)) is None
+
+
+def test_columns_of_a_sparse_table_at_once_are_those_of_every_kernel():
+    kernels = [kw.Linear().on([3]), 2.0 * kw.Linear().on([5, 1]), 0.5 * kw.Linear(), kw.Linear().on([7])]
+    thin = sparse.csr_array(np.where(np.abs(X) > 1.0, X, 0.0) * (np.arange(M) != 7))
+    table = TableColumns.of(kernels, thin).present(thin)
+    assert list(table.sizes) == [1, 2, M - 1, 0]
+    made = table.rows(thin[2:7], np.float64)
+    got = sparse.csr_array((made.values, made.columns.astype(int), made.starts), (5, len(table.columns))).toarray()
+    each = []
+    for one, kernel in zip(table.maps(kernels, thin), kernels):
+        assert isinstance(one, CodedMap) and one.kernel is kernel
+        rows = one.columns(thin[2:7])
+        codes = rows.columns.ravel().astype(int)
+        each.append(sparse.csr_array((rows.values, codes, rows.starts), (5, one.width)).toarray())
+    assert np.allclose(got, np.hstack(each), rtol=1e-14)
+    assert np.allclose(table.squares(thin, np.full(N, 1 / N)), [kernel.diag(thin).mean() for kernel in kernels])
 
 
 def test_near_copies_are_found_in_features_as_in_kernel_values():

@@ -15,7 +15,7 @@ from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.centred import Centred
 from kernelweave.kernels.compose import Cosine, Scaled
 from kernelweave.operators.expansion.cross import add_products
-from kernelweave.operators.features.design.maps import TableColumns
+from kernelweave.operators.features.design.columns import TableColumns
 
 NORMALIZATIONS = {
     "trace": "scaled to a mean training diagonal of 1",
@@ -43,9 +43,7 @@ def all_normalized(
     """Return kernels scaled on the rows of X, one by one or, where all are columns of one table, at once."""
     table = TableColumns.of(kernels, X) if how == "trace" else None
     if table is not None:
-        columns = np.einsum("i,ij,ij->j", weight / weight.sum(), X, X)
-        owner = np.repeat(np.arange(len(kernels)), table.sizes)
-        sizes = np.bincount(owner, columns[table.columns] * table.scale**2, len(kernels))
+        sizes = table.squares(X, weight / weight.sum())
         if np.all(sizes <= LARGEST):
             return [_unit(kernel, size) for kernel, size in zip(kernels, sizes.tolist())]
     return [normalized(kernel, X, how, engine, weight, centre) for kernel in kernels]

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.data.blocks import sample_rows
+from kernelweave.data.blocks import sample_rows, spans
 from kernelweave.engines import one_blas_thread
 from kernelweave.kernels import Kernel
 from kernelweave.kernels.base import Array, count
 from kernelweave.kernels.reference import takes_gram
 from kernelweave.operators.features.design.matrix import Design
+from kernelweave.operators.features.design.rows import table
+from kernelweave.operators.features.design.set import plain
 from kernelweave.operators.gram.mixture import Family
 from kernelweave.solvers.problems import TINY
 
@@ -22,6 +24,8 @@ ALIKE = 0.9999
 """Correlation of two centred kernel matrices from which on their weights are arbitrary."""
 MOST_COMPARED = 1000
 """The heaviest kernels, which are compared with all others."""
+COMPARED_TOGETHER = 1 << 20
+"""Products of features that are looked at together."""
 VERY_MANY = 5000
 """Kernels beyond which the heaviest ones are compared with each other only."""
 
@@ -46,22 +50,41 @@ def kernel_correlations(kernels: Sequence[Kernel], X: Any, rows: int = ALIKE_ROW
 
 
 def alike_features(design: Design, weights: Array) -> tuple[int, int] | None:
-    """Return the heaviest kernel that has a near copy, with that copy, from dense features of a sample of rows.
+    """Return the heaviest kernel that has a near copy, with that copy, from features of a sample of rows.
 
     With centred features Z_k the inner product of two centred kernel matrices is ``|Z_k' Z_l|^2``.
     """
-    Z = np.asarray(design.taken(sample_rows(design.n, ALIKE_ROWS)).part(0).values, np.float64)
+    part = design.taken(sample_rows(design.n, ALIKE_ROWS)).part(0)
+    Z = plain(table(part, np.ones(design.width)))
     Z = Z - Z.mean(axis=0)
-    own, owner = _own_norms(Z, design.offsets), np.repeat(np.arange(design.m), np.diff(design.offsets))
+    sizes, own = np.diff(design.offsets), _own_norms(Z, design.offsets)
     used = np.flatnonzero(weights > 0)
-    for k in used[np.argsort(-weights[used], kind="stable")][:MOST_COMPARED]:
-        mine = Z[:, design.offsets[k] : design.offsets[k + 1]]
-        shared = np.bincount(owner, np.square(mine.T @ Z).sum(axis=0), design.m)
-        row = shared / np.maximum(own[k] * own, TINY)
-        row[k] = 0.0
-        if row.max() > ALIKE:
-            return int(k), int(row.argmax())
+    used = used[np.argsort(-weights[used], kind="stable")][:MOST_COMPARED]
+    for some in spans(len(used), max(1, COMPARED_TOGETHER // max(1, int(sizes.max(initial=1)) * design.width))):
+        shared = _shared(Z, used[some], design.offsets)
+        rows = shared / np.maximum(own[used[some], None] * own, TINY)
+        rows[np.arange(len(rows)), used[some]] = 0.0
+        near = np.flatnonzero(rows.max(axis=1) > ALIKE)
+        if len(near):
+            return int(used[some][near[0]]), int(rows[near[0]].argmax())
     return None
+
+
+def compares_features(design: Design) -> bool:
+    """Tell whether features of a sample tell sooner than kernel values whether kernels are alike."""
+    return design.dense or int(np.diff(design.offsets).max(initial=0)) <= ALIKE_ROWS
+
+
+def _shared(Z: Array, some: Array, offsets: Array) -> Array:
+    """Return ``|Z_k' Z_l|^2`` of some kernels with everyone, (some, m)."""
+    sizes, out = np.diff(offsets), np.zeros((len(some), len(offsets) - 1))
+    filled, mine = np.flatnonzero(sizes > 0), sizes[some]
+    first = np.cumsum(mine) - mine
+    chosen = np.repeat(offsets[some] - first, mine) + np.arange(mine.sum())
+    if len(chosen):
+        squares = np.add.reduceat(np.square(Z[:, chosen].T @ Z), offsets[filled], axis=1)
+        out[np.ix_(mine > 0, filled)] = np.add.reduceat(squares, first[mine > 0], axis=0)
+    return out
 
 
 def _own_norms(Z: Array, offsets: Array) -> Array:

@@ -28,7 +28,7 @@ from kernelweave.estimators.feature_models import (
 )
 from kernelweave.estimators.fitting import join_traces, keep_certificate, make_monitor, warn_unless_converged
 from kernelweave.estimators.kernel_list import KernelList, fitted_to, refuse_overflow
-from kernelweave.estimators.mkl.alike import alike_features, alike_pair
+from kernelweave.estimators.mkl.alike import alike_features, alike_pair, compares_features
 from kernelweave.estimators.normalize import LARGEST, SMALLEST
 from kernelweave.estimators.proof import Proof, is_rounded
 from kernelweave.estimators.targets import Targets
@@ -250,8 +250,8 @@ class MKLEstimator(Estimator):
         if len(self.kernels_) < 2:
             return
         weights = np.atleast_2d(self.kernel_weights_).max(axis=0)
-        dense = isinstance(operators, DesignSet) and operators.design.dense
-        pair = alike_features(operators.design, weights) if dense else alike_pair(self.kernels_, X, weights)
+        made = isinstance(operators, DesignSet) and compares_features(operators.design)
+        pair = alike_features(operators.design, weights) if made else alike_pair(self.kernels_, X, weights)
         if pair is not None:
             first, second = (self.kernel_names_[k] for k in pair)
             warnings.warn(

@@ -6,15 +6,16 @@ rows, which tells it exactly, and keeps what it made while there is memory for i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from kernelweave.data.blocks import spans
-from kernelweave.kernels.abilities import Features
+from kernelweave.kernels.abilities import Features, which_have
+from kernelweave.operators.features.design.columns import TableColumns
 from kernelweave.operators.features.design.make import Stream, Survey, form_after, joined
-from kernelweave.operators.features.design.maps import ColumnMap, DenseMap, TableColumns
+from kernelweave.operators.features.design.maps import ColumnMap, DenseMap
 from kernelweave.operators.features.design.matrix import Design
 from kernelweave.operators.features.design.rows import Rows
 from kernelweave.operators.features.design.set import DesignSet
@@ -45,7 +46,7 @@ class Facts:
 
     Attributes
     ----------
-    forms : of the features of each kernel
+    forms : of the features of each kernel, or of all where they are columns of one table
     single : whether single precision will do
     maps : from rows to columns, one for each kernel
     pieces : features that the pass kept, or None
@@ -56,20 +57,28 @@ class Facts:
         self.former: list[ColumnMap | None] = [None] * task.m if task.maps is None else list(task.maps)
         self.pieces: list[Any] | None = None
         self.table = TableColumns.of(task.kernels, task.X) if task.maps is None else None
-        self.forms: list[Form] = [form_after(one, form) for one, form in zip(self.former, self._measures(task))]
+        if self.table is not None:
+            self._take_columns(task, self.table)
+            return
+        forms = (measured(kernel, task.sample, task.n, task.tol) for kernel in task.kernels)
+        self.forms: list[Form] = [form_after(one, form) for one, form in zip(self.former, forms)]
         self.single = all(form.single for form in self.forms)
-        each = zip(self.former, task.kernels, self.forms)
-        self.maps = [one or DenseMap(kernel, int(form.width), task.X[:1]) for one, kernel, form in each]
+        each, sample = zip(self.former, task.kernels, self.forms), task.X[:1]
+        self.maps = [one or DenseMap(kernel, int(form.width), sample) for one, kernel, form in each]
         inside = self.whole_bytes(self.dtype) <= task.budget
         if (self.coded or not inside) and (inside or self.part_bytes(self.least) <= task.budget):
             self._survey(task, inside)
 
-    def _measures(self, task: Task) -> Iterable[Form]:
-        """Judge the features of each kernel by some of the rows; columns of a table all at once."""
-        if self.table is None:
-            return (measured(kernel, task.sample, task.n, task.tol) for kernel in task.kernels)
-        single = task.tol >= FINE_TOLERANCE and is_single(task.sample, task.tol)
-        return (Form(size, size, 0, single) for size in self.table.sizes.tolist())
+    def _take_columns(self, task: Task, table: TableColumns) -> None:
+        """Know the features of all kernels at once: they are columns of the table."""
+        sample, width = task.sample, len(table.columns)
+        if sparse.issparse(task.X):
+            self.table, sample = table.present(task.X), sample.data
+            width = len(self.table.columns)
+        self.single = task.tol >= FINE_TOLERANCE and is_single(sample, task.tol)
+        entries = table.entries(task.X) / max(1, task.n)
+        self.forms = [Form(entries, width, int(sparse.issparse(task.X)), self.single)]
+        self.maps = self.table.maps(task.kernels, task.X)
 
     def _survey(self, task: Task, keep: bool) -> None:
         """Go over all rows: number codes, see the values, keep what fits."""
@@ -87,6 +96,11 @@ class Facts:
     def coded(self) -> bool:
         """Whether some features have codes."""
         return any(form.words for form in self.forms)
+
+    @property
+    def unseen(self) -> bool:
+        """Whether values were judged by a sample alone."""
+        return self.table is not None or not self.coded
 
     @property
     def entries(self) -> float:
@@ -150,7 +164,7 @@ class Facts:
             pieces, self.pieces = self.pieces, None
             every = slice(0, self.n)
             source = stream.part(every) if pieces is None else joined(pieces, stream.offsets, dtype.type)
-        return DesignSet(Design(self.maps, source, spans(self.n, layout.rows), task.engine))
+        return DesignSet(Design(self.maps, source, spans(self.n, layout.rows), task.engine, self.table))
 
 
 def facts(task: Task) -> Facts:
@@ -200,7 +214,7 @@ class DesignInMemory(Candidate):
         """Make the features of all rows."""
         known = facts(task)
         made = known.built(task, self.dtype, Layout(known.chunk, max(1, known.n)), whole=True)
-        if self.dtype == np.float32 and made.design.dense and not is_single(made.design.part(0).values, tol=1.0):
+        if self.dtype == np.float32 and known.unseen and not is_single(made.design.part(0).values, tol=1.0):
             known.single = False  # no row of the sample was so large
             raise CannotHold("a value is too large for single precision")
         return made
@@ -249,7 +263,8 @@ class StreamedDesign(Candidate):
 
 def without_features(task: Task) -> str | None:
     """Return which kernel has no features, None where all have some."""
-    bare = next((kernel for kernel in task.kernels if not isinstance(kernel, Features)), None)
+    able = which_have(Features, task.kernels)
+    bare = None if all(able) else task.kernels[able.index(False)]
     if bare is None:
         return None
     return f"{bare!r} has no explicit features; wrap it in IncompleteCholesky, Nystrom or Fourier."

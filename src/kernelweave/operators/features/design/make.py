@@ -13,19 +13,13 @@ from typing import Any, cast
 import numpy as np
 
 from kernelweave._numba import jit
-from kernelweave._numba.csr import CSR
+from kernelweave._numba.csr import CSR, stacked
 from kernelweave.data.blocks import spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import Array, Kernel
-from kernelweave.operators.features.design.maps import (
-    CodedMap,
-    ColumnMap,
-    DenseMap,
-    TableColumns,
-    number_codes,
-    rows_of,
-)
+from kernelweave.operators.features.design.columns import TableColumns
+from kernelweave.operators.features.design.maps import CodedMap, ColumnMap, DenseMap, number_codes, rows_of
 from kernelweave.operators.features.design.rows import DenseRows, Rows
 from kernelweave.operators.features.design.size import MOST_COLUMNS, Form, is_single
 from kernelweave.operators.features.vocabulary import Vocabulary, commonest_first
@@ -72,6 +66,10 @@ class Stream:
         return spans(n, self.chunk)
 
     def _made(self, X: Any, cuts: Sequence[Any]) -> Rows:
+        table, dtype = self.table, self.dtype
+        if table is not None and table.codes is not None:
+            made = self.engine.map(lambda cut: table.rows(X[cut], dtype), cuts)
+            return made[0] if len(made) == 1 else stacked(made)
         if number_codes(self.maps):
             maps = self.maps
             pieces = self.engine.map(lambda cut: [one.columns(X[cut]) for one in maps], cuts)
@@ -79,7 +77,7 @@ class Stream:
         sizes = [cut.stop - cut.start if isinstance(cut, slice) else len(cut) for cut in cuts]
         values: Array = np.empty((sum(sizes), self.offsets[-1]), self.dtype)
         targets = [values[end - size : end] for size, end in zip(sizes, np.cumsum(sizes))]
-        fill = partial(_fill, self.maps, self.offsets) if self.table is None else self.table.fill
+        fill = partial(_fill, self.maps, self.offsets) if table is None else table.fill
         self.engine.map_into(targets, partial(fill, X), cuts)
         return DenseRows(values)
 

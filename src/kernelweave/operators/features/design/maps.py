@@ -7,20 +7,18 @@ leave them out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave._numba.csr import CSR
 from kernelweave.data.blocks import FEATURE_ROWS, spans
-from kernelweave.data.selection import column_numbers
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import Array, Kernel
-from kernelweave.kernels.tree import leaves
 from kernelweave.operators.features.vocabulary import Vocabulary
 
 
@@ -28,38 +26,6 @@ def rows_of(kernel: Kernel, X: Any) -> Array | CSR:
     """Return the features of rows: a table (n, d) float64, or rows of codes."""
     found = cast(Features, kernel).rows(X)
     return found if isinstance(found, CSR) else np.ascontiguousarray(found, np.float64)
-
-
-class TableColumns(NamedTuple):
-    """Kernels whose features are columns of one table, each times a number: what all of them need of a row at once.
-
-    columns, scale : (width,) of all kernels side by side
-    sizes : (m,) columns of each kernel
-    """
-
-    columns: Array
-    scale: Array
-    sizes: Array
-
-    @classmethod
-    def of(cls, kernels: Sequence[Kernel], X: Any) -> TableColumns | None:
-        """Return the columns of kernels on a dense table, None where some have other features."""
-        if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype != np.float64:
-            return None
-        picks, factors = list[Array](), list[float]()
-        for kernel in kernels:
-            leaf, *others = leaves(kernel)
-            if others or not leaf.direct or not getattr(leaf.kernel, "identity", False) or len(leaf.view) > 1:
-                return None
-            every = np.arange(X.shape[1])
-            picks.append(every[column_numbers(leaf.view[0], len(every))] if leaf.view else every)
-            factors.append(leaf.factor)
-        sizes = np.array([len(pick) for pick in picks])
-        return cls(np.concatenate(picks), np.repeat(np.sqrt(factors), sizes), sizes)
-
-    def fill(self, X: Array, cut: Any, target: Array) -> None:
-        """Write the features of some rows of the table."""
-        np.multiply(X[cut].take(self.columns, axis=1), self.scale, out=target, casting="same_kind")
 
 
 class DenseMap:

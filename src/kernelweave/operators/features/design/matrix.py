@@ -18,6 +18,7 @@ from kernelweave._numba.csr import CSR, stacked
 from kernelweave.data.blocks import FEATURE_ROWS, spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array
+from kernelweave.operators.features.design.columns import TableColumns
 from kernelweave.operators.features.design.make import Stream, offsets_of
 from kernelweave.operators.features.design.maps import ColumnMap
 from kernelweave.operators.features.design.rows import DESIGN_ROWS, DenseRows, Rows, correlated
@@ -34,6 +35,7 @@ class Design:
     maps : one for each kernel
     source : the rows of features, or what makes those of a part afresh
     parts : the rows of each part
+    table : the columns of a table that the features are, where they are all that
 
     Attributes
     ----------
@@ -42,8 +44,11 @@ class Design:
     streamed : whether `part` makes rows afresh
     """
 
-    def __init__(self, maps: Sequence[ColumnMap], source: Rows | Stream, parts: list[slice], engine: Engine):
-        self.maps, self.parts, self.engine, self.source = list(maps), parts, engine, source
+    def __init__(
+        self, maps: Sequence[ColumnMap], source: Rows | Stream, parts: list[slice], engine: Engine,
+        table: TableColumns | None = None,
+    ):  # fmt: skip
+        self.maps, self.parts, self.engine, self.source, self.table = list(maps), parts, engine, source, table
         self.offsets = offsets_of(maps)
         self.n, self.m, self.width = parts[-1].stop if parts else 0, len(maps), int(self.offsets[-1])
         self.dense, self.streamed = all(one.codes is None for one in maps), isinstance(source, Stream)
@@ -56,8 +61,8 @@ class Design:
     def in_double(self, X: Any) -> Design:
         """Return the same columns of the same rows X in double precision, made part by part whenever they are read."""
         chunk = max(1, min(FEATURE_ROWS, PART_BYTES // (8 * max(1, self.width)))) if self.dense else FEATURE_ROWS
-        source = Stream(self.maps, X, np.float64, chunk, self.engine)
-        return Design(self.maps, source, spans(self.n, chunk * self.engine.workers), self.engine)
+        source = Stream(self.maps, X, np.float64, chunk, self.engine, self.table)
+        return Design(self.maps, source, spans(self.n, chunk * self.engine.workers), self.engine, self.table)
 
     def part(self, i: int) -> Rows:
         """Return the rows of a part, `DenseRows` or `CSR`."""
@@ -105,7 +110,7 @@ class Design:
     def taken(self, rows: Array) -> Design:
         """Return the same columns on some of the rows, in memory."""
         some = self.source.taken(np.asarray(rows, np.int64))
-        return Design(self.maps, some, [slice(0, some.n)], self.engine)
+        return Design(self.maps, some, [slice(0, some.n)], self.engine, self.table)
 
     def columns(self, some: Array) -> Rows:
         """Return some columns of all rows, numbered anew, in memory and in double precision."""
