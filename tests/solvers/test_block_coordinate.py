@@ -154,7 +154,8 @@ def test_columns_of_a_sparse_table_at_once_are_those_of_every_kernel():
     got = sparse.csr_array((made.values, made.columns.astype(int), made.starts), (5, len(table.columns))).toarray()
     each = []
     for one, kernel in zip(table.maps(kernels, thin), kernels):
-        assert isinstance(one, CodedMap) and one.kernel is kernel
+        assert isinstance(one, CodedMap)
+        assert one.kernel is kernel
         rows = one.columns(thin[2:7])
         codes = rows.columns.ravel().astype(int)
         each.append(sparse.csr_array((rows.values, codes, rows.starts), (5, one.width)).toarray())

@@ -157,6 +157,11 @@ class CSR:
         """Write the squared lengths of a span of rows in every block, (blocks, rows)."""
         _squares(*self.arrays(), offsets, span.start, span.stop, out)
 
+    def extent(self, offsets: Array, span: slice, out: Array) -> None:
+        """Write the sum and the largest of the squared lengths of a span of rows in every block, (blocks, 2)."""
+        owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        _extent(*self.arrays(), owner, span.start, span.stop, out)
+
 
 def coded(table: Array) -> CSR:
     """Return a dense table as rows of codes, its column numbers.
@@ -295,3 +300,17 @@ def _squares(starts, columns, values, offsets, start, stop, out):  # type: ignor
                 total += np.float64(values[at]) * np.float64(values[at])
                 at += 1
             out[k, i - start] = total
+
+
+@jit
+def _extent(starts, columns, values, owner, start, stop, out):  # type: ignore[no-untyped-def]
+    for i in range(start, stop):
+        at = starts[i]
+        while at < starts[i + 1]:
+            k, total = owner[columns[at]], 0.0
+            while at < starts[i + 1] and owner[columns[at]] == k:
+                total += np.float64(values[at]) * np.float64(values[at])
+                at += 1
+            out[k, 0] += total
+            if not total <= out[k, 1]:
+                out[k, 1] = total

@@ -21,6 +21,7 @@ from scipy.linalg import LinAlgError, cholesky, eigh_tridiagonal, eigvalsh
 from kernelweave.data.blocks import spans
 from kernelweave.engines import one_blas_thread
 from kernelweave.kernels import Kernel, Precomputed
+from kernelweave.kernels.abilities import representatives
 from kernelweave.kernels.base import take
 from kernelweave.solvers.result import Result
 
@@ -43,7 +44,7 @@ def refuse_indefinite(kernels: Sequence[Kernel], X: Any, who: str) -> None:
     kernels : not scaled
     who : who needs kernels that are definite, for the message
     """
-    for kernel in kernels:
+    for kernel in kernels if any(map(_given, representatives(kernels))) else ():
         if _given(kernel):
             lowest, norm = lowest_eigenvalue(kernel, X)
             if lowest < -NOISE * norm:
@@ -52,7 +53,7 @@ def refuse_indefinite(kernels: Sequence[Kernel], X: Any, who: str) -> None:
 
 def refuse_if_noise_counts(kernels: Sequence[Kernel], X: Any, results: Iterable[Result], tol: float, who: str) -> None:
     """Raise where eigenvalues that would be rounding move the objectives by more than the tolerance."""
-    if not any(map(_given, kernels)):
+    if not any(map(_given, representatives(kernels))):
         return
     for result in results:
         weights = np.ones(len(kernels)) if result.primal.beta is None else np.asarray(result.primal.beta)

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from kernelweave.kernels import Features, IncompleteCholesky, Kernel, reference
+from kernelweave.kernels.abilities import representatives
 from kernelweave.kernels.approximate.embedding import Approximation
 from kernelweave.kernels.approximate.landmarks import Landmarks
 from kernelweave.kernels.compose import On
+from kernelweave.operators.features.design.columns import TableColumns
 from kernelweave.operators.memory import memory_budget
 from kernelweave.solvers.result import Result
 
@@ -47,8 +49,8 @@ def split_params(params: dict[str, Any] | None) -> tuple[dict[str, Any], dict[st
 
 def with_features(
     kernels: Sequence[Kernel], X: Any, weight: Array, params: dict[str, Any], limit: float | str, tol: float
-) -> list[Kernel]:
-    """Return the kernels, those without explicit features factorised to the tolerance that was asked for.
+) -> tuple[list[Kernel], bool]:
+    """Return the kernels, those without explicit features factorised to a tolerance, and whether there are such.
 
     Parameters
     ----------
@@ -56,16 +58,16 @@ def with_features(
     params : "feature_tolerance", the share of the trace that may be missed (None: a tenth of `tol`), and
         "feature_rank", the most features of a kernel (None: what the memory limit has room for)
     """
-    bare = [kernel for kernel in kernels if not has_features(kernel, X)]
+    if TableColumns.of(kernels, X) is not None:
+        return list(kernels), False
+    bare = {id(kernel) for kernel in kernels if not has_features(kernel, X)}
     rank, tolerance = params["feature_rank"], params["feature_tolerance"]
     tolerance = FINER * tol if tolerance is None else tolerance
     if rank is None and bare:
         room = SHARE_OF_MEMORY * memory_budget(limit) / (8.0 * X.shape[0] * len(bare))
         rank = min(X.shape[0], max(LEAST_RANK, int(room)))
-    return [
-        _factorised(kernel, X, weight, tolerance, rank) if any(kernel is one for one in bare) else kernel
-        for kernel in kernels
-    ]
+    made = [_factorised(kernel, X, weight, tolerance, rank) if id(kernel) in bare else kernel for kernel in kernels]
+    return made, bool(bare)
 
 
 def has_features(kernel: Kernel, X: Any) -> bool:
@@ -113,12 +115,20 @@ def approximation_error(kernel: Kernel) -> float:
     return max(float(getattr(leaf.kernel, "approximation_error_", 0.0)) for leaf in kernel.leaves())
 
 
+def approximation_errors(kernels: Sequence[Kernel]) -> Array:
+    """Return the approximation error of each kernel, (m,)."""
+    inside = [leaf.kernel for kernel in representatives(kernels) for leaf in kernel.leaves()]
+    if not any(hasattr(type(one), "approximation_error_") for one in inside):
+        return np.zeros(len(kernels))
+    return np.array([approximation_error(kernel) for kernel in kernels])
+
+
 def keep_vectors(model: Any, results: Sequence[Result], design: Any, X: Any) -> None:
     """Set what the model keeps instead of training rows."""
     model.coef_ = np.concatenate([np.asarray(result.primal.vector) for result in results])
     model.coef_offsets_ = np.asarray(design.offsets)
     model.coef_codes_ = [one.codes for one in design.maps]
-    model.approximation_errors_ = np.array([approximation_error(kernel) for kernel in model.kernels_])
+    model.approximation_errors_ = approximation_errors(model.kernels_)
     model.support_ = np.empty(0, np.int64)
     model.dual_coef_ = np.empty((len(model.coef_), 0))
     model.reference_ = reference(model.kernels_, X, np.arange(min(1, X.shape[0])))

@@ -17,7 +17,7 @@ from kernelweave.data.kinds import blocks_of, convert, describe, kind_of, matche
 from kernelweave.data.tables import check_list, first_not_finite
 from kernelweave.kernels import Kernel
 from kernelweave.kernels.reference import matrix_views
-from kernelweave.kernels.tree import all_leaves
+from kernelweave.kernels.tree import On, leaves
 
 Array = np.ndarray
 WIDEST = 1e12
@@ -111,7 +111,12 @@ def positive(name: str, value: Any, zero: bool = False) -> float:
 
 def _view_names(kernels: Iterable[Kernel]) -> tuple[set[str], bool]:
     """Return the names of the views that kernels select, and whether each kernel selects some."""
-    firsts = [leaf.view[0] if leaf.view else None for leaf in all_leaves(kernels)]
+    firsts = list[Any]()
+    for kernel in kernels:
+        if type(kernel) is On:  # the outermost selection is that of every kernel inside
+            firsts.append(kernel.columns)
+        else:
+            firsts += [leaf.view[0] if leaf.view else None for leaf in leaves(kernel)]
     listed = [columns if isinstance(columns, list | tuple) else [columns] for columns in firsts]
     names = [[column for column in columns if isinstance(column, str)] for columns in listed]
     return {name for some in names for name in some}, bool(names) and all(names)

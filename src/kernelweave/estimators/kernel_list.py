@@ -14,9 +14,11 @@ from kernelweave.estimators.definite import refuse_indefinite
 from kernelweave.estimators.normalize import LARGEST, SMALLEST, all_normalized, too_large
 from kernelweave.estimators.overlap import warn_if_nothing_shared
 from kernelweave.kernels import Kernel, Precomputed, parse
+from kernelweave.kernels.abilities import representatives
 from kernelweave.kernels.positional.windows import Windows
 from kernelweave.kernels.reference import takes_gram
 from kernelweave.kernels.tree import all_leaves
+from kernelweave.operators.features.design.columns import TableColumns
 
 Array = np.ndarray
 
@@ -78,7 +80,7 @@ class KernelList:
     @property
     def holds_gram(self) -> bool:
         """Whether some part of X is a Gram matrix, whose columns belong to its rows."""
-        return any(isinstance(leaf.kernel, Precomputed) for leaf in all_leaves(self.described()))
+        return any(isinstance(leaf.kernel, Precomputed) for leaf in all_leaves(representatives(self.described())))
 
 
 def as_kernel(kernel: Any) -> Kernel:
@@ -104,6 +106,9 @@ def fitted_to(
     centre : whether "variance" must shift the kernel as well
     definite : who needs positive semi-definite kernels, for the message; None where they may be anything
     """
+    table = TableColumns.of(kernels, X)
+    if table is not None:  # nothing is learned from the rows, and inner products are definite
+        return all_normalized(kernels, X, normalize, engine, weight, centre, table)
     fitted = [kernel.fitted(X, weight) for kernel in kernels]
     for kernel in fitted:
         if definite is not None and not kernel.definite:

@@ -38,11 +38,11 @@ def too_large(kernel: Any, row: int, value: float) -> str:
 
 
 def all_normalized(
-    kernels: Sequence[Kernel], X: Any, how: str | None, engine: Engine, weight: Array, centre: bool
-) -> list[Kernel]:
+    kernels: Sequence[Kernel], X: Any, how: str | None, engine: Engine, weight: Array, centre: bool,
+    table: TableColumns | None = None,
+) -> list[Kernel]:  # fmt: skip
     """Return kernels scaled on the rows of X, one by one or, where all are columns of one table, at once."""
-    table = TableColumns.of(kernels, X) if how == "trace" else None
-    if table is not None:
+    if table is not None and how == "trace":
         sizes = table.squares(X, weight / weight.sum())
         if np.all(sizes <= LARGEST):
             return [_unit(kernel, size) for kernel, size in zip(kernels, sizes.tolist())]

@@ -6,7 +6,7 @@ A kernel around others has an ability while all kernels inside it have it.
 from __future__ import annotations
 
 from abc import ABC, ABCMeta, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -33,8 +33,38 @@ class _FeatureAbility(ABCMeta):
         return super().__instancecheck__(kernel) and (cls is not Features or _inside(kernel, cls))
 
 
-def which_have(ability: type, kernels: Iterable[Kernel]) -> list[bool]:
-    """Tell which kernels have an ability; those of the same types, around others of the same types, are asked once.
+def representatives(kernels: Sequence[Kernel]) -> list[Kernel]:
+    """Return kernels of which each stands for all of its types: what types tell is asked of few.
+
+    A kernel is of the types of another if it is of its class, around kernels of the same classes; sums and products
+    stand for themselves.
+
+    Examples
+    --------
+    >>> from kernelweave.kernels import RBF, Cosine
+    >>> representatives([RBF(width=1.0), RBF(width=2.0), Cosine(RBF(width=1.0))])
+    [RBF(width=1.0), Cosine(RBF(width=1.0))]
+    """
+    level = kernels
+    while len(found := set(map(type, level))) == 1:  # the usual case, without a walk along each kernel
+        (cls,) = found
+        if not issubclass(cls, Wrapper):
+            return list(kernels if issubclass(cls, Combination) else kernels[:1])
+        level = [kernel.kernel for kernel in level]  # type: ignore[attr-defined]
+    return list({_types(kernel): kernel for kernel in reversed(kernels)}.values())[::-1]
+
+
+def _types(kernel: Kernel) -> tuple[Any, ...]:
+    """Return the types of a kernel and of those inside; of a sum or product itself, as its own number."""
+    types, inner = [type(kernel)], kernel
+    while isinstance(inner, Wrapper):
+        inner = inner.kernel
+        types.append(type(inner))
+    return (id(kernel),) if isinstance(inner, Combination) else tuple(types)
+
+
+def which_have(ability: type, kernels: Sequence[Kernel]) -> list[bool]:
+    """Tell which kernels have an ability; those of the same types are asked once.
 
     Examples
     --------
@@ -42,21 +72,12 @@ def which_have(ability: type, kernels: Iterable[Kernel]) -> list[bool]:
     >>> which_have(Elementwise, [RBF(width=1.0), RBF(width=2.0), Cosine(RBF(width=1.0))])
     [True, True, False]
     """
-    known: dict[tuple[type, ...], bool] = {}
-    found = []
-    for kernel in kernels:
-        types, inner = [type(kernel)], kernel
-        while isinstance(inner, Wrapper):
-            inner = inner.kernel
-            types.append(type(inner))
-        key = tuple(types)
-        if isinstance(inner, Combination):
-            found.append(isinstance(kernel, ability))
-            continue
-        if key not in known:
-            known[key] = isinstance(kernel, ability)
-        found.append(known[key])
-    return found
+    asked = representatives(kernels)
+    able = [isinstance(kernel, ability) for kernel in asked]
+    if all(able) or not any(able):
+        return [all(able)] * len(kernels)
+    known = {_types(kernel): one for kernel, one in zip(asked, able)}
+    return [known[_types(kernel)] for kernel in kernels]
 
 
 class Features(ABC, metaclass=_FeatureAbility):

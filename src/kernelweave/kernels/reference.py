@@ -9,6 +9,7 @@ from kernelweave.data.gram import GramRows
 from kernelweave.data.kinds import blocks_of, convert, n_rows, take
 from kernelweave.data.rows import row_numbers
 from kernelweave.data.views import Views
+from kernelweave.kernels.abilities import representatives
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.given.identity import Identity
 from kernelweave.kernels.given.precomputed import Precomputed
@@ -32,12 +33,12 @@ def reference(kernels: Kernel | Iterable[Kernel], X: Any, rows: Any) -> Any:
     >>> reference(Precomputed(), np.eye(3), [0, 2])
     array([0, 2])
     """
-    leaves = all_leaves(kernels)
     X = convert(X) if isinstance(X, Mapping) else X
     index = row_numbers(rows, n_rows(X))
-    given = [_places(leaf) for leaf in leaves if isinstance(leaf.kernel, Precomputed)]
-    if not given:
+    if not _some_given(kernels := _listed(kernels)):
         return take(X, index)
+    leaves = all_leaves(kernels)
+    given = [_places(leaf) for leaf in leaves if isinstance(leaf.kernel, Precomputed)]
     computed = {_places(leaf) for leaf in leaves if not isinstance(leaf.kernel, Precomputed | Identity)}
     blocks = blocks_of(X)
     if blocks is not None:
@@ -60,7 +61,7 @@ def takes_gram(kernels: Kernel | Iterable[Kernel]) -> bool:
     >>> takes_gram(2.0 * Precomputed()), takes_gram(Precomputed().on("given"))
     (True, False)
     """
-    leaves = all_leaves(kernels)
+    leaves = all_leaves(representatives(_listed(kernels)))
     given = [leaf for leaf in leaves if isinstance(leaf.kernel, Precomputed) and not leaf.view]
     return bool(given) and all(isinstance(leaf.kernel, Precomputed | Identity) for leaf in leaves)
 
@@ -73,8 +74,22 @@ def matrix_views(kernels: Kernel | Iterable[Kernel]) -> set[str]:
     >>> matrix_views([Precomputed().on("given"), Identity().on("other")])
     {'given'}
     """
-    paths = [_places(leaf) for leaf in all_leaves(kernels) if isinstance(leaf.kernel, Precomputed)]
+    kernels = _listed(kernels)
+    paths = [
+        _places(leaf)
+        for leaf in (all_leaves(kernels) if _some_given(kernels) else [])
+        if isinstance(leaf.kernel, Precomputed)
+    ]
     return {path[0] for path in paths if len(path) == 1}
+
+
+def _listed(kernels: Kernel | Iterable[Kernel]) -> list[Kernel]:
+    return [kernels] if isinstance(kernels, Kernel) else list(kernels)
+
+
+def _some_given(kernels: list[Kernel]) -> bool:
+    """Tell whether some innermost kernel is a precomputed matrix."""
+    return any(isinstance(leaf.kernel, Precomputed) for leaf in all_leaves(representatives(kernels)))
 
 
 def _places(leaf: Leaf) -> tuple[Any, ...]:

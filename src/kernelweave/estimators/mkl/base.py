@@ -18,10 +18,9 @@ from kernelweave.estimators.distinct import DistinctRows, distinct_rows
 from kernelweave.estimators.feature_models import (
     FINER_AGAIN,
     MOST_VALUES,
-    approximation_error,
+    approximation_errors,
     forget_stream,
     forget_vectors,
-    has_features,
     keep_vectors,
     split_params,
     with_features,
@@ -33,7 +32,7 @@ from kernelweave.estimators.normalize import LARGEST, SMALLEST
 from kernelweave.estimators.proof import Proof, is_rounded
 from kernelweave.estimators.targets import Targets
 from kernelweave.kernels import Kernel, reference
-from kernelweave.kernels.abilities import Features
+from kernelweave.kernels.abilities import Features, representatives
 from kernelweave.operators import Task, choose
 from kernelweave.operators.base import Restrictable
 from kernelweave.operators.expansion.base import Expansion
@@ -146,7 +145,7 @@ class MKLEstimator(Estimator):
         if values * len(results) <= MOST_VALUES:
             return True
         self.certifies_ = FACTORISED
-        errors = max(approximation_error(kernel) for kernel in self.kernels_)
+        errors = approximation_errors(self.kernels_).max()
         warnings.warn(
             f"The certificate is about factorised kernels, which miss {errors:.2g} of the mean diagonal: proving it "
             f"for the kernels themselves takes {values:.2g} kernel values.", UserWarning, stacklevel=6,
@@ -181,9 +180,9 @@ class MKLEstimator(Estimator):
         need = self._need(scaled, X.shape[0])
         self._factorised = None
         if need == "design":
-            self._factorised = None if all(has_features(kernel, X) for kernel in scaled) else scaled
-            params = split_params(self.solver_params)[0]
-            scaled = with_features(scaled, X, weight, params, self.memory_limit, finer * self.tol)
+            params, asked = split_params(self.solver_params)[0], scaled
+            scaled, made = with_features(scaled, X, weight, params, self.memory_limit, finer * self.tol)
+            self._factorised = asked if made else None
         self.kernels_ = scaled
         double = self.solver in MKL_SOLVERS and MKL_SOLVERS[self.solver].double
         operators = self._hold(X, EXACTLY if double else self.tol, need)
@@ -204,8 +203,8 @@ class MKLEstimator(Estimator):
     def _need(self, kernels: Sequence[Kernel], n: int) -> str:
         """Return what the solver needs of the kernels."""
         shared = self.get_params(deep=False).get("shared_weights", False) and len(self.classes_) > 2
-        able = all(isinstance(kernel, Features) for kernel in kernels)
-        approximate = any(approximation_error(kernel) > 0 for kernel in kernels)
+        able = all(isinstance(kernel, Features) for kernel in representatives(kernels))
+        approximate = bool(np.any(approximation_errors(kernels) > 0))
         return mkl_need(self.solver, self._loss(), n, able, approximate, shared)
 
     def _solve_all(

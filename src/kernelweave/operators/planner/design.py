@@ -73,12 +73,12 @@ class Facts:
         """Know the features of all kernels at once: they are columns of the table."""
         sample, width = task.sample, len(table.columns)
         if sparse.issparse(task.X):
-            self.table, sample = table.present(task.X), sample.data
-            width = len(self.table.columns)
+            self.table = table = table.present(task.X)
+            sample, width = sample.data, len(table.columns)
         self.single = task.tol >= FINE_TOLERANCE and is_single(sample, task.tol)
         entries = table.entries(task.X) / max(1, task.n)
         self.forms = [Form(entries, width, int(sparse.issparse(task.X)), self.single)]
-        self.maps = self.table.maps(task.kernels, task.X)
+        self.maps = table.maps(task.kernels, task.X)
 
     def _survey(self, task: Task, keep: bool) -> None:
         """Go over all rows: number codes, see the values, keep what fits."""

@@ -13,10 +13,9 @@ import numpy as np
 from scipy import sparse
 
 from kernelweave._numba.csr import CSR
-from kernelweave.data.selection import column_numbers
+from kernelweave.data.selection import column_numbers, has_names
 from kernelweave.kernels.base import Array, Kernel
-from kernelweave.kernels.compose import On
-from kernelweave.kernels.tree import leaves
+from kernelweave.kernels.tree import On, leaves
 from kernelweave.operators.features.design.maps import CodedMap, ColumnMap, DenseMap
 from kernelweave.operators.features.vocabulary import HOT, commonest_first
 
@@ -39,7 +38,7 @@ class TableColumns(NamedTuple):
     @classmethod
     def of(cls, kernels: Sequence[Kernel], X: Any) -> TableColumns | None:
         """Return the columns of kernels on a table of float64, None where some have other features."""
-        if getattr(X, "ndim", 0) != 2 or X.dtype != np.float64 or not _plain(X):
+        if not _plain(X) or X.ndim != 2 or X.dtype != np.float64:
             return None
         width = X.shape[1]
         every, picks, factors = np.arange(width), list[Any](), list[float]()
@@ -48,7 +47,7 @@ class TableColumns(NamedTuple):
             if found is None:
                 return None
             inside, factor, key = found
-            if not getattr(inside, "identity", False):
+            if not getattr(inside, "identity", False) or not factor > 0 or has_names(key):
                 return None
             picks.append(key if _listed(key, width) else every if key is None else every[column_numbers(key, width)])
             factors.append(factor)

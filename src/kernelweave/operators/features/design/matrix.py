@@ -21,7 +21,7 @@ from kernelweave.kernels.base import Array
 from kernelweave.operators.features.design.columns import TableColumns
 from kernelweave.operators.features.design.make import Stream, offsets_of
 from kernelweave.operators.features.design.maps import ColumnMap
-from kernelweave.operators.features.design.rows import DESIGN_ROWS, DenseRows, Rows, correlated
+from kernelweave.operators.features.design.rows import DESIGN_ROWS, DenseRows, Rows, correlated, sum_shards
 
 PART_BYTES = 1 << 25
 """Dense features that one worker makes at a time for a proof in double precision."""
@@ -100,11 +100,12 @@ class Design:
     @cached_property
     def _squares(self) -> Array:
         total, largest = np.zeros(self.m), np.zeros(self.m)
-        for i, some in enumerate(self.parts):
-            part, out = self.part(i), np.empty((self.m, some.stop - some.start))
-            cuts = spans(part.n, DESIGN_ROWS)
-            self.engine.map_into([out[:, cut] for cut in cuts], partial(part.squares, self.offsets), cuts)
-            total, largest = total + out.sum(axis=1), np.maximum(largest, out.max(axis=1))
+        for i in range(len(self.parts)):
+            part = self.part(i)
+            shards = sum_shards(part, self.m)
+            found = np.zeros((len(shards), self.m, 2))
+            self.engine.map_into(list(found), partial(part.extent, self.offsets), shards)
+            total, largest = total + found[:, :, 0].sum(axis=0), np.maximum(largest, found[:, :, 1].max(axis=0))
         return np.stack([total / max(1, self.n), largest], axis=1)
 
     def taken(self, rows: Array) -> Design:

@@ -86,6 +86,10 @@ class DenseRows(NamedTuple):
         """Write the squared lengths of the rows of a span in every block, (m, rows)."""
         _dense_squares(self.values[span], offsets, out)
 
+    def extent(self, offsets: Array, span: slice, out: Array) -> None:
+        """Write the sum and the largest of the squared lengths of a span of rows in every block, (m, 2)."""
+        _dense_extent(self.values[span], offsets, out)
+
 
 Rows = DenseRows | CSR
 
@@ -139,6 +143,18 @@ def _dense_each(values, offsets, w, out):  # type: ignore[no-untyped-def]
         for k in range(len(offsets) - 1):
             block = slice(offsets[k], offsets[k + 1])
             out[k, i] += dense_dot(values[i, block], w[block])
+
+
+@jit
+def _dense_extent(values, offsets, out):  # type: ignore[no-untyped-def]
+    for i in range(len(values)):
+        for k in range(len(offsets) - 1):
+            total = 0.0
+            for j in range(offsets[k], offsets[k + 1]):
+                total += np.float64(values[i, j]) * np.float64(values[i, j])
+            out[k, 0] += total
+            if not total <= out[k, 1]:
+                out[k, 1] = total
 
 
 @jit
