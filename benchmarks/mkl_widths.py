@@ -39,9 +39,9 @@ WARM_UP_ROWS = 400
 AIM_SPEED, AIM_MEMORY = 3.0, 0.5
 
 
-def problem(n: int) -> tuple[Array, Array, Array]:
+def problem(n: int, features: int = FEATURES) -> tuple[Array, Array, Array]:
     """Return standardised rows of two classes, 5 % of the labels flipped, and widths around the median distance."""
-    X, y = make_classification(n, FEATURES, n_informative=6, n_clusters_per_class=3, flip_y=0.05, random_state=0)
+    X, y = make_classification(n, features, n_informative=6, n_clusters_per_class=3, flip_y=0.05, random_state=0)
     X = StandardScaler().fit_transform(X)
     some = X[:SAMPLE]
     distances = np.square(some[:, None] - some).sum(axis=2)

@@ -344,3 +344,28 @@ def test_a_sum_on_many_rows_is_made_on_demand(monkeypatch):
     np.testing.assert_allclose(made.restricted(np.arange(9)).gram, wanted[:9, :9], atol=M * SINGLE * wanted.max())
     alpha = sparse_alpha()
     np.testing.assert_allclose(made.fresh_product(alpha), wanted @ alpha, atol=1e-10 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_many_exponentials_of_one_number_are_looked_up(dtype):
+    kernels = [*kw.RBF.grid(np.geomspace(0.02, 200.0, 9)), kw.Linear(), *(0.7 * kw.RBF(width=w) for w in (0.3, 3.0))]
+    weights = rng.uniform(size=len(kernels))
+    made = Mixture(kernels, weights)
+    assert [curve is not None for curve in made._active()[2]] == [True, False]
+    far = np.vstack([NEW, 1e4 + NEW[:1]])
+    for A, B in ((X, X), (far, X)):
+        wanted = sum(w * kernel.gram(A, B) for w, kernel in zip(weights, kernels))
+        left = made.prepare(A)
+        values = made.block(left, left if A is B else made.prepare(B), dtype)
+        assert values.dtype == dtype
+        accuracy = 1e-6 if dtype == np.float32 else 1e-11
+        np.testing.assert_allclose(
+            values, wanted, rtol=0.1 * accuracy if dtype == np.float64 else accuracy, atol=accuracy
+        )
+
+
+def test_rates_too_far_apart_have_no_table():
+    kernels = kw.RBF.grid(np.geomspace(1e-9, 1e9, 6))
+    made = Mixture(kernels, np.ones(6))
+    assert made._active()[2] == [None]
+    np.testing.assert_allclose(made.gram(X), sum(kernel.gram(X) for kernel in kernels), rtol=1e-12)

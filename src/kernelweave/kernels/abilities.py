@@ -185,7 +185,7 @@ class Elementwise(Protocol, metaclass=_Ability):
 
 @runtime_checkable
 class Decaying(Protocol, metaclass=_Ability):
-    """Ability of an `Elementwise` kernel: it is ``factor exp(-rate x)`` of its base number x."""
+    """Ability of an `Elementwise` kernel: it is ``factor exp(-rate x)`` of its base number x >= 0."""
 
     def decay(self) -> tuple[float, float]:
         """Return the factor and the rate."""

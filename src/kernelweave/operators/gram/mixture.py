@@ -7,11 +7,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from kernelweave.kernels.abilities import Elementwise, which_have
+from kernelweave.kernels.abilities import Decaying, Elementwise, which_have
 from kernelweave.kernels.base import Array, Kernel, count
+from kernelweave.operators.gram.curves import Curve, curve_of
 
 STRIP = 128
 """Rows of kernel values that are made and used together."""
+MEMBERS = 5
+"""Exponentials of one number whose sum is looked up in a table: fewer are made in less time."""
 
 
 class Family:
@@ -111,30 +114,35 @@ class Mixture(Kernel):
     def __init__(self, kernels: Sequence[Kernel], weights: Sequence[float] | Array):
         self.kernels = kernels
         self.weights = weights
-        self._grouped: tuple[Family, Array] | None = None
+        self._grouped: tuple[Family, Array, list[Curve | None]] | None = None
 
     @property
     def definite(self) -> bool:
         """Whether every kernel is."""
         return all(kernel.definite for kernel in self.kernels)
 
-    def _active(self) -> tuple[Family, Array]:
+    def _active(self) -> tuple[Family, Array, list[Curve | None]]:
+        """Return the kernels that have weight, their weights, and the curve of each group that has a table."""
         if self._grouped is None:
             weights = np.asarray(self.weights, dtype=float)
             keep = [int(k) for k in np.flatnonzero(weights)]
-            self._grouped = Family([self.kernels[k] for k in keep]), weights[keep]
+            family, weights = Family([self.kernels[k] for k in keep]), weights[keep]
+            self._grouped = family, weights, [_curve(family, members, weights) for members in family.members]
         return self._grouped
 
     def prepare(self, X: Any) -> Any:
         """Return the prepared rows of every base in use (of the first kernel where all weights are zero)."""
-        family, _ = self._active()
+        family = self._active()[0]
         return family.prepare(X) if family.kernels else (self.kernels[0].prepare(X),)
 
     def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
         """Return the weighted sum, base by base."""
-        family, weights = self._active()
+        family, weights, curves = self._active()
         out: Array = np.zeros((count(A), count(B)), dtype)
-        for group in range(len(family.bases)):
+        for group, curve in enumerate(curves):
+            if curve is not None:
+                curve.add_to(out, family.base_block(group, A, B, np.float64))
+                continue
             for k, values in family.finished(group, family.base_block(group, A, B, dtype)):
                 values *= weights[k]
                 out += values
@@ -142,9 +150,17 @@ class Mixture(Kernel):
 
     def diagonal(self, A: Any) -> Array:
         """Return the weighted sum of the diagonals."""
-        family, weights = self._active()
+        family, weights, _ = self._active()
         out = np.zeros(count(A))
         for group, members in enumerate(family.members):
             for k in members:
                 out += weights[k] * family.kernels[k].diagonal(A[group])
         return out
+
+
+def _curve(family: Family, members: list[int], weights: Array) -> Curve | None:
+    """Return the table of the weighted sum of a group, or None where its kernels are few or no exponentials."""
+    if len(members) < MEMBERS or not all(which_have(Decaying, [family.kernels[k] for k in members])):
+        return None
+    factors, rates = np.array([cast(Decaying, family.kernels[k]).decay() for k in members]).T
+    return curve_of(weights[members] * factors, rates)

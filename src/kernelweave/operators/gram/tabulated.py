@@ -6,16 +6,15 @@ columns), all f_k of a group are interpolated on the same pieces by polynomials 
     alpha' K_k alpha = sum_pieces sum_j f_k(x_j) W_j,     W from the moments  sum_pairs alpha_i alpha_i' t^p  of a piece
     sum_k beta_k K_k = the polynomials of the one curve  sum_k beta_k f_k
 
-so that a pass over the pairs costs the same for one width and for twenty.  Pieces are sixteenths of the octaves of
-``u = d - least + offset``: narrow where curves fall fast, wide where fast ones have vanished; their number is in the
-high bits of u.  Errors are those of rounding (`WIDEST`, `CLOSE`), and all is in double precision.
+so that a pass over the pairs costs the same for one width and for twenty.  Pieces are those of `curves`.  Errors are
+those of rounding (`WIDEST`, `CLOSE`), and all is in double precision.
 
     u (rows, rows)  shifted base numbers      first  the number of the first piece      middles, scales (pieces,)
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -25,43 +24,17 @@ from kernelweave.engines.base import Engine
 from kernelweave.kernels.abilities import Decaying, Ranged, which_have
 from kernelweave.kernels.base import Array, take
 from kernelweave.operators.base import Operator
+from kernelweave.operators.gram.curves import NODES, POWERS, SHIFT, WIDEST, Grid, make_grid
 from kernelweave.operators.gram.dense import GramMatrix, mirror
 from kernelweave.operators.gram.family import DOUBLE_SUM, SharedSet
 from kernelweave.operators.gram.mixture import STRIP, Family
 
-NODES = 8
-"""Values of a curve that its polynomial on a piece goes through."""
-SHIFT = 48
-"""Bits of a double below those that number the pieces: sixteen to an octave."""
-WIDEST = 6.4
-"""Largest offset, in units of one over the fastest rate: the first pieces then are 0.4 of it wide, and eight Chebyshev
-nodes leave ``0.4^8 / (8! 2^15) = 5e-13`` of a curve that starts at 1."""
 SMOOTH = 1.0 / 16.0
 """Offset of other curves, as a share of the interval."""
 CLOSE = 1e-12
 """Largest error of the table of a curve whose smoothness is not known, as a share of its largest value."""
 GROUPS_TOGETHER = 16
 """Groups of kernels that make one part of the work."""
-
-
-class Grid(NamedTuple):
-    """The pieces of a group: ``u = d + shift`` lies in piece ``(bits of u >> SHIFT) - first``."""
-
-    shift: float
-    first: int
-    middles: Array
-    scales: Array
-
-    @property
-    def nodes(self) -> Array:
-        """Base numbers where curves are asked for, (pieces * NODES,)."""
-        return ((self.middles - self.shift)[:, None] + CHEBYSHEV / self.scales[:, None]).ravel()
-
-
-CHEBYSHEV = np.cos((2.0 * np.arange(NODES) + 1.0) * np.pi / (2.0 * NODES))
-"""Nodes on [-1, 1]."""
-POWERS = np.linalg.inv(np.vander(CHEBYSHEV, NODES, increasing=True)).T
-"""(node, power): the coefficients of the polynomial that is 1 at a node and 0 at the others."""
 
 
 class NotSmooth(ValueError):
@@ -181,20 +154,6 @@ class TabulatedSet(SharedSet):
         parts = spans(len(groups), GROUPS_TOGETHER)
         made = self.engine.map(lambda part: [one(group) for group in groups[part]], parts)
         return [table for some in made for table in some]
-
-
-def make_grid(low: float, high: float, offset: float) -> Grid:
-    """Return the pieces of an interval, the first ones a sixteenth of the offset wide.
-
-    Examples
-    --------
-    >>> len(make_grid(0.0, 15.0, 1.0).middles)
-    65
-    """
-    ends = np.array([offset, high - low + offset])
-    first, last = (int(bits) for bits in ends.view(np.int64) >> SHIFT)
-    edges = (np.arange(first, last + 2, dtype=np.int64) << SHIFT).view(np.float64)
-    return Grid(offset - low, first, 0.5 * (edges[1:] + edges[:-1]), 2.0 / (edges[1:] - edges[:-1]))
 
 
 @jit
