@@ -19,6 +19,7 @@ from kernelweave.penalties import LpBall
 from kernelweave.solvers.loop import Stop, run
 from kernelweave.solvers.mkl.gradient.blocks import solver as blocks
 from kernelweave.solvers.mkl.gradient.blocks.loops import block_length
+from kernelweave.solvers.mkl.gradient.blocks.screening import screened
 from kernelweave.solvers.mkl.gradient.blocks.solver import BlockCoordinate
 from kernelweave.solvers.mkl.problem import MKLProblem
 
@@ -60,6 +61,41 @@ def test_blocks_that_never_entered_satisfy_their_condition(loss, kernels):
     assert np.all(pulls <= norms.sum() * (1 + 1e-3))
     assert 0 < (norms > 0).sum() < len(kernels)
     assert solve(shown, 1e-10).primal.value == pytest.approx(result.primal.value, rel=1e-9)
+
+
+@pytest.mark.parametrize("kernels", [SINGLE, PAIRS])
+@pytest.mark.parametrize("loss", ["squared", "logistic", "squared_hinge", "huber"])
+@pytest.mark.parametrize("C", [0.01, 0.3])
+def test_no_block_in_use_at_the_optimum_is_ever_screened(C, loss, kernels, monkeypatch):
+    shown = problem(loss, kernels=kernels, C=C)
+    calls = []
+    monkeypatch.setattr(
+        blocks, "screened", lambda *given: calls.append(screened(*given)) or np.zeros(len(kernels), bool)
+    )
+    slow = BlockCoordinate(first=3)  # nothing is left out, but asked for at each point and at the last one
+    best = run(slow, shown, Stop(1e-12, 500))
+    slow._screen(slow.seen)
+    v = X.T @ (-shown.cost * shown.loss.derivative(X @ best.primal.vector[0] + best.primal.intercept, shown.targets[0]))
+    pulls = np.linalg.norm(v.reshape(len(kernels), -1), axis=1)
+    assert calls[-1].any()
+    for left_out in calls:
+        assert not np.any(best.primal.beta[left_out] > 0)
+        assert np.all(pulls[left_out] < pulls.max())
+    monkeypatch.undo()
+    assert solve(shown, first=3).primal.value == pytest.approx(best.primal.value, rel=1e-8)
+
+
+@pytest.mark.parametrize("bend", [0.25, 1.0])
+def test_the_sphere_holds_the_dual_optimum(bend):
+    # the slow twin: all dual points of the sphere, by chance; a block of the largest length in one of them stays
+    features, a = rng.normal(size=(6, 30)) * np.linspace(0.05, 1.0, 30), rng.normal(size=6)
+    cost, gap = rng.uniform(0.5, 2.0, 6), 0.01
+    out = screened(np.abs(features.T @ a), np.linalg.norm(np.sqrt(cost)[:, None] * features, axis=0), gap, bend)
+    assert 0 < out.sum() < 30
+    for _ in range(2000):
+        step = rng.normal(size=6)
+        step *= np.sqrt(2 * gap * bend) / np.linalg.norm(step) * np.sqrt(cost)
+        assert not out[np.abs(features.T @ (a + step)).argmax()]
 
 
 @pytest.mark.parametrize("p", [1.0, 2.0])

@@ -10,6 +10,7 @@ iteration is a proximal Newton step on a working set of blocks:
     evaluate    alpha_i = -c_i loss'(f_i), v = X' alpha, both objectives: one pass over all columns
     enlarge     by the blocks that are farthest from their optimality condition: |v_k| <= N where w_k = 0 (p = 1),
                 v_k = N^(2-r) |w_k|^(r-2) w_k elsewhere;   N the group norm of w
+    screen      for p = 1: blocks that the gap proves to be zero at the optimum never enter again (`screening`)
     model       H = X_W' diag(c loss'') X_W of the working set W, the intercept taken out;  minimise it (`model`)
     search      go along the step to the minimum of the model as far as the objective falls enough
 
@@ -26,6 +27,7 @@ import numpy as np
 from kernelweave.solvers.certificate import PrimalPoint
 from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.mkl.gradient.blocks.model import Model
+from kernelweave.solvers.mkl.gradient.blocks.screening import SLACK, screened
 from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation, PrimalSolver, block_squares, intercept_at
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import SUFFICIENT, TINY, Array, dot
@@ -70,6 +72,9 @@ class BlockCoordinate(PrimalSolver):
         suits = max(FIRST_COLUMNS, int(np.sqrt(PASS_COLUMNS * self.design.width)))
         self.room = min(self.first or suits, MOST_COLUMNS)
         self.working: Array = np.zeros(self.design.m, bool)
+        self.alive: Array = np.ones(self.design.m, bool)
+        scale = float(self.cost.max(initial=0.0)) * self.design.n
+        self.frobenius = np.sqrt(scale * self.design.squares()[:, 0]) if self.r == 1.0 else np.empty(0)
         self.chosen: Array = np.empty(0, np.int64)
         self.damping, self.bend, self.entered = 0.0, np.empty(0), True
         self.gram = self.H = np.empty((0, 0))
@@ -102,7 +107,8 @@ class BlockCoordinate(PrimalSolver):
         self.entered = not self.working.all()
         if not self.entered:
             return
-        far = self._violations(seen)
+        self._screen(seen)
+        far = np.where(self.alive, self._violations(seen), 0.0)
         used = self._stay(seen)
         order = np.argsort(-np.where(used, -1.0, far), kind="stable")
         order = order[~used[order] & (far[order] > 0)]
@@ -119,11 +125,20 @@ class BlockCoordinate(PrimalSolver):
             self.columns, self.H = self.design.columns(self.chosen), np.empty((0, 0))
             self._carry(before)
 
+    def _screen(self, seen: PrimalEvaluation) -> None:
+        """Leave out the blocks that are zero at the optimum of p = 1."""
+        if self.r > 1.0:
+            return
+        dual = self.dual(seen)
+        multiple = dot(dual.alpha[0], seen.alpha) / max(dot(seen.alpha, seen.alpha), TINY)
+        gap = seen.primal - dual.value + SLACK * abs(seen.primal)
+        self.alive &= ~screened(multiple * np.sqrt(seen.q), self.frobenius, gap, self.problem.loss.bend)
+
     def _stay(self, seen: PrimalEvaluation) -> Array:
         """Return which blocks stay in the working set: those in use, and others of it that are near to being so."""
         used = seen.norms > 0
         size = float((seen.norms**self.r).sum()) ** (1.0 / self.r)
-        for stay in (used | (self.working & (np.sqrt(seen.q) > NEAR * size)), used):
+        for stay in (used | (self.working & self.alive & (np.sqrt(seen.q) > NEAR * size)), used):
             if self.sizes[stay].sum() <= MOST_COLUMNS // 2 or self.design.width <= MOST_COLUMNS:
                 return stay
         return np.zeros(len(used), bool)
