@@ -64,6 +64,8 @@ class Parameters:
         return hash(repr(self))
 
     def __repr__(self) -> str:
+        if not _defaults(type(self)):  # type: ignore[arg-type]
+            return f"{type(self).__name__}()"
         shown = []
         for name, default in _defaults(type(self)).items():  # type: ignore[arg-type]
             value = getattr(self, name)
@@ -84,6 +86,8 @@ def _defaults(cls: Any) -> dict[str, Any]:
 
 def _literal(value: Any) -> str:
     """Print a parameter in full: two different arrays never print alike."""
+    if isinstance(value, Parameters) or type(value) in (int, str):
+        return repr(value)
     if isinstance(value, np.ndarray | np.generic):
         return repr(value.tolist())
     if isinstance(value, list):

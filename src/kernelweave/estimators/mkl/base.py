@@ -80,7 +80,7 @@ class MKLEstimator(Estimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        norm = self.get_params(deep=False).get("norm", 1.0)
+        norm = getattr(self, "norm", 1.0)
         if not isinstance(norm, Real) or not float(norm) >= 1:
             raise ValueError(f"norm={norm!r} must be at least 1 (1 gives few kernels, infinity the plain sum).")
 
@@ -154,7 +154,7 @@ class MKLEstimator(Estimator):
 
     def _problems(self, operators: Any, targets: Targets) -> list[MKLProblem]:
         """Return one problem for each set of weights to learn."""
-        shared = self.get_params(deep=False).get("shared_weights", False)
+        shared = getattr(self, "shared_weights", False)
         groups = [targets.values] if shared else [line[None, :] for line in targets.values]
         loss, ball, intercept = self._loss(), LpBall(self._norm()), self._intercept()
         return [MKLProblem(operators, loss, group, targets.cost, ball, intercept, targets.total) for group in groups]
@@ -202,7 +202,7 @@ class MKLEstimator(Estimator):
 
     def _need(self, kernels: Sequence[Kernel], n: int) -> str:
         """Return what the solver needs of the kernels."""
-        shared = self.get_params(deep=False).get("shared_weights", False) and len(self.classes_) > 2
+        shared = getattr(self, "shared_weights", False) and len(self.classes_) > 2
         able = all(isinstance(kernel, Features) for kernel in representatives(kernels))
         approximate = bool(np.any(approximation_errors(kernels) > 0))
         return mkl_need(self.solver, self._loss(), n, able, approximate, shared)

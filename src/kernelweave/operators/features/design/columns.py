@@ -7,6 +7,7 @@ its kernel selects, and columns that are empty on all training rows have no feat
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +15,9 @@ from scipy import sparse
 
 from kernelweave._numba.csr import CSR
 from kernelweave.data.selection import column_numbers, has_names
+from kernelweave.kernels.abilities import representatives
 from kernelweave.kernels.base import Array, Kernel
-from kernelweave.kernels.tree import On, leaves
+from kernelweave.kernels.tree import On, Scaled, leaves
 from kernelweave.operators.features.design.maps import CodedMap, ColumnMap, DenseMap
 from kernelweave.operators.features.vocabulary import HOT, commonest_first
 
@@ -40,19 +42,11 @@ class TableColumns(NamedTuple):
         """Return the columns of kernels on a table of float64, None where some have other features."""
         if not _plain(X) or X.ndim != 2 or X.dtype != np.float64:
             return None
-        width = X.shape[1]
-        every, picks, factors = np.arange(width), list[Any](), list[float]()
-        for kernel in kernels:
-            found = _selected(kernel)
-            if found is None:
-                return None
-            inside, factor, key = found
-            if not getattr(inside, "identity", False) or not factor > 0 or has_names(key):
-                return None
-            picks.append(key if _listed(key, width) else every if key is None else every[column_numbers(key, width)])
-            factors.append(factor)
-        sizes = np.array([len(pick) for pick in picks], np.int64)
-        columns = np.concatenate([[], *picks]).astype(np.int64)
+        found = _selections(kernels)
+        if found is None:
+            return None
+        factors, keys = found
+        sizes, columns = _numbers(keys, X.shape[1])
         return cls(columns, np.repeat(np.sqrt(factors), sizes), sizes)
 
     @property
@@ -111,16 +105,43 @@ def _plain(X: Any) -> bool:
     return isinstance(X, np.ndarray) or (sparse.issparse(X) and X.format == "csr" and bool(X.has_canonical_format))
 
 
-def _listed(key: Any, width: int) -> bool:
-    """Tell whether a selection is a list of one column, as a kernel for each column has it."""
-    return type(key) is list and len(key) == 1 and type(key[0]) is int and 0 <= key[0] < width
+def _selections(kernels: Sequence[Kernel]) -> tuple[list[float], list[Any]] | None:
+    """Return the factor and the columns (None: all) of each kernel, None where some kernel is more than that."""
+    factors, level = [1.0] * len(kernels), list[Any](kernels)
+    if set(map(type, level)) == {Scaled}:
+        factors, level = [kernel.factor for kernel in level], [kernel.kernel for kernel in level]
+    if set(map(type, level)) == {On} and all(map(_is_identity, {type(kernel.kernel) for kernel in level})):
+        keys = [kernel.columns for kernel in level]
+    else:
+        each = [list(leaves(kernel)) for kernel in representatives(kernels)]
+        if not all(len(some) == 1 and some[0].direct and _is_identity(type(some[0].kernel)) for some in each):
+            return None
+        found = [next(leaves(kernel)) for kernel in kernels]
+        factors, keys = [leaf.factor for leaf in found], [leaf.view[0] if leaf.view else None for leaf in found]
+        if any(len(leaf.view) > 1 for leaf in found):
+            return None
+    named = any(type(key) in (str, list, tuple) and has_names(key) for key in _unlike_numbers(keys))
+    return None if named or not all(factor > 0 for factor in factors) else (factors, keys)
 
 
-def _selected(kernel: Kernel) -> tuple[Kernel, float, Any] | None:
-    """Return an innermost kernel, its factor and the columns that it selects (None: all); None where there is more."""
-    if type(kernel) is On and not kernel.kernel.children():
-        return kernel.kernel, 1.0, kernel.columns
-    leaf, *others = leaves(kernel)
-    if others or not leaf.direct or len(leaf.view) > 1:
-        return None
-    return leaf.kernel, leaf.factor, leaf.view[0] if leaf.view else None
+def _is_identity(cls: type) -> bool:
+    return bool(getattr(cls, "identity", False))
+
+
+def _unlike_numbers(keys: list[Any]) -> list[Any]:
+    """Return the selections that are more than a number or a list that begins with one."""
+    return [key for key in keys if type(key) is not int and not (type(key) is list and key and type(key[0]) is int)]
+
+
+def _numbers(keys: list[Any], width: int) -> tuple[Array, Array]:
+    """Return how many columns each selection has, and the numbers of them all."""
+    if set(map(type, keys)) == {int}:
+        keys = [[key] for key in keys]
+    sizes, flat = list[int](), list[Any]()
+    if set(map(type, keys)) == {list}:
+        sizes, flat = list(map(len, keys)), list(chain.from_iterable(keys))
+    if not (flat and all(sizes) and set(map(type, flat)) == {int} and min(flat) >= 0 and max(flat) < width):
+        every = np.arange(width)
+        picks = [every if key is None else every[column_numbers(key, width)] for key in keys]
+        return np.array(list(map(len, picks)), np.int64), np.concatenate([[], *picks]).astype(np.int64)
+    return np.array(sizes), np.array(flat)
