@@ -320,7 +320,9 @@ def test_new_rows_against_kept_ones(engine, monkeypatch):
     np.testing.assert_allclose(expansion.scores(NEW, engine), wanted.sum(axis=0), rtol=1e-9, atol=1e-8)
 
 
-@pytest.mark.parametrize("make", [shared(True), shared(False), shared(False, 70), shared(False, 20)])
+@pytest.mark.parametrize(
+    "make", [stored(np.float64), stored(np.float32), shared(True), shared(False), shared(False, 70), shared(False, 20)]
+)
 def test_fewer_rows_of_the_same_kernels(make):
     rows = np.arange(1, N, 2)
     every = make(KERNELS, X, Serial())

@@ -18,7 +18,9 @@ ROOM = 4 * N**2
 
 
 @pytest.mark.parametrize("norm", [1.0, 4 / 3])
-@pytest.mark.parametrize("room", [2.2 * ROOM, 1.2 * ROOM, 0.7 * ROOM], ids=["shared", "recomputed", "cached"])
+@pytest.mark.parametrize(
+    "room", [99 * ROOM, 2.2 * ROOM, 1.2 * ROOM, 0.7 * ROOM], ids=["stored", "shared", "recomputed", "cached"]
+)
 def test_fewer_rows_lead_to_the_same_optimum(norm, room, monkeypatch):
     def fitted():
         return kw.MKLClassifier(KERNELS, norm=norm, tol=1e-3, memory_limit=room).fit(X, Y)

@@ -40,6 +40,8 @@ CURVATURE_ROWS = 2000
 class StoredSet:
     """Every Gram matrix in memory, (m, n, n)."""
 
+    curvature_rows = CURVATURE_ROWS
+
     def __init__(self, family: Family, prepared: Any, n: int, engine: Engine, dtype: type):
         self.family, self.engine, self.n, self.m = family, engine, n, len(family.kernels)
         self.rounded = dtype != np.float64
@@ -56,10 +58,21 @@ class StoredSet:
 
     def selected(self, kernels: Array) -> StoredSet:
         """Return copies of some of the kernels."""
+        return self._like(self.family.selected(kernels)[0], self.grams[kernels])
+
+    def restricted(self, rows: Array) -> StoredSet:
+        """Return copies of all kernels on some of the rows."""
+        grams = np.empty((self.m, len(rows), len(rows)), self.grams.dtype)
+        for gram, out in zip(self.grams, grams):
+            gather(gram, rows, rows, out)
+        return self._like(self.family, grams)
+
+    def _like(self, family: Family, grams: Array) -> StoredSet:
+        """Return a set of other matrices."""
         some: StoredSet = object.__new__(StoredSet)
-        some.family, some.engine, some.n, some.m = self.family.selected(kernels)[0], self.engine, self.n, len(kernels)
-        some.grams, some.dtype, some.rounded = self.grams[kernels], self.dtype, self.rounded
-        some.parts = spans(some.m, max(1, min(8, PART_VALUES // (self.n * self.n))))
+        some.family, some.engine, some.m, some.n = family, self.engine, *grams.shape[:2]
+        some.grams, some.dtype, some.rounded = grams, self.dtype, self.rounded
+        some.parts = spans(some.m, max(1, min(8, PART_VALUES // (some.n * some.n))))
         return some
 
     def energies(self, alpha: Array) -> Array:
