@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from kernelweave._numba import jit
 from kernelweave.data.kinds import kind_of
 from kernelweave.estimators.targets import Targets
 from kernelweave.solvers.result import Result
@@ -23,10 +24,11 @@ Array = np.ndarray
 MOST_VALUES = 1 << 24
 """Larger tables are solved as they are: hashing and copying them would cost more than equal bits are worth."""
 BLOCK_VALUES = 1 << 18
-"""Values that are hashed together; small enough for the cache."""
+"""Values that are copied together where a table has another type or order."""
 MULTIPLIERS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 """Odd constants of the SplitMix64 generator (Steele, Lea and Flood 2014)."""
 SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
+ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
 @dataclass(frozen=True)
@@ -99,23 +101,16 @@ def row_codes(X: Any) -> Array:
     """Return a hash of the content of every row, (n,) uint64: the sum over its entries but zeros, dense or sparse."""
     if scipy.sparse.issparse(X):
         X = X.tocsr()
-        ends = np.concatenate([[np.uint64(0)], np.cumsum(_mixed(X.data, X.indices.astype(np.uint64)))])
-        return ends[X.indptr[1:]] - ends[X.indptr[:-1]]
-    X, columns = np.asarray(X), np.arange(X.shape[1], dtype=np.uint64)
+        out = np.zeros(X.shape[0], dtype=np.uint64)
+        _hash_sparse(X.data.astype(np.float64).view(np.uint64), X.indices, X.indptr, out)
+        return out
+    X = np.asarray(X)
     out = np.zeros(len(X), dtype=np.uint64)
     step = max(1, BLOCK_VALUES // max(1, X.shape[1]))
     for start in range(0, len(X), step):
-        out[start : start + step] = _mixed(X[start : start + step], columns).sum(axis=1, dtype=np.uint64)
+        some = np.ascontiguousarray(X[start : start + step], dtype=np.float64)
+        _hash_rows(some.view(np.uint64), out[start : start + step])
     return out
-
-
-def _mixed(values: Array, columns: Array) -> Array:
-    """Return a word for each value at its column; zero for zero."""
-    values = np.ascontiguousarray(values, dtype=np.float64)
-    mixed = values.view(np.uint64) + (columns + np.uint64(1)) * MULTIPLIERS[0]
-    for multiplier, shift in zip(MULTIPLIERS[1:], SHIFTS):
-        mixed = (mixed ^ (mixed >> shift)) * multiplier
-    return np.where(values == 0.0, np.uint64(0), mixed ^ (mixed >> SHIFTS[2]))
 
 
 def _equal(X: Any, values: Array, left: Array, right: Array) -> Array:
@@ -123,3 +118,32 @@ def _equal(X: Any, values: Array, left: Array, right: Array) -> Array:
     other = X[left] != X[right]
     differ = np.asarray(other.sum(axis=1)).ravel() > 0
     return ~differ & (values[:, left] == values[:, right]).all(axis=0)
+
+
+@jit
+def _mixed(bits, column):  # type: ignore[no-untyped-def]
+    # A word for a value at its column; zero for both zeros, which differ in their first bit.
+    if bits << ONE == ZERO:
+        return ZERO
+    mixed = bits + (np.uint64(column) + ONE) * MULTIPLIERS[0]
+    mixed = (mixed ^ (mixed >> SHIFTS[0])) * MULTIPLIERS[1]
+    mixed = (mixed ^ (mixed >> SHIFTS[1])) * MULTIPLIERS[2]
+    return mixed ^ (mixed >> SHIFTS[2])
+
+
+@jit
+def _hash_rows(bits, out):  # type: ignore[no-untyped-def]
+    for i in range(len(out)):
+        total = ZERO
+        for j in range(bits.shape[1]):
+            total += _mixed(bits[i, j], j)
+        out[i] = total
+
+
+@jit
+def _hash_sparse(bits, columns, starts, out):  # type: ignore[no-untyped-def]
+    for i in range(len(out)):
+        total = ZERO
+        for t in range(starts[i], starts[i + 1]):
+            total += _mixed(bits[t], columns[t])
+        out[i] = total

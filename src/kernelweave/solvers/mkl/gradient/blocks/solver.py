@@ -152,6 +152,8 @@ class BlockCoordinate(PrimalSolver):
 
     def outputs(self, w: Array) -> Array:
         """Return ``X w``; the columns of a working set that has all blocks in use are enough."""
+        if not w.any():
+            return np.zeros(self.design.n)
         part = w[self.chosen]
         if np.count_nonzero(part) < np.count_nonzero(w) or not len(part):
             return super().outputs(w)
