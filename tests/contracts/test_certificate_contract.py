@@ -59,8 +59,10 @@ def many_kernels():
 @pytest.mark.parametrize(("loss", "solver", "intercept"), one_kernel())
 def test_one_kernel(loss, solver, intercept):
     task = LOSSES[loss].task
-    explicit = solver == "dual_coordinate"
-    rows, kernel = (DNA, kw.WeightedDegree(4)) if explicit else (X, kw.RBF(width=3.0))
+    rows, kernel = {
+        "dual_coordinate": (DNA, kw.WeightedDegree(4)),
+        "interior_point": (X, kw.Linear()),
+    }.get(solver, (X, kw.RBF(width=3.0)))
     given = {} if task == "novelty" else {"loss": loss, "C": 10.0, "fit_intercept": intercept}
     model = ONE[task](kernel, solver=solver, max_iter=300, **given)
     model.fit(rows, TARGETS[task], sample_weight=WEIGHT)
@@ -81,7 +83,8 @@ def test_many_kernels(loss, solver, norm):
 
 FORMS = {
     "stored": (KERNELS, X, "auto", "stored"),
-    "rank_one": (kw.per_feature(kw.Linear(), 4), X, "auto", "rank_one"),
+    "rank_one": (kw.per_feature(kw.Linear(), 4) * 3, X, "auto", "rank_one"),
+    "columns": (kw.per_feature(kw.Linear(), 4), X, "auto", "features"),
     "shared": (kw.RBF.grid([0.5, 2.0, 8.0, 32.0]), X, "50kB", "shared"),
     "recomputed": (KERNELS, X, "25kB", "recomputed"),
     "cached": ([*KERNELS, kw.Polynomial(2)], X, "10kB", "cached"),

@@ -198,7 +198,8 @@ def test_formats_enter_once_and_are_looked_for_from_narrow_to_broad() -> None:
 
 def test_every_row_kind_of_a_format_exists_and_can_be_written() -> None:
     assert {kind for known in FORMATS.values() for kind in known.holds} <= set(KINDS)
-    assert {kind for known in FORMATS.values() if known.write for kind in known.holds} == set(KINDS)
+    written = {kind for known in FORMATS.values() if known.write for kind in known.holds}
+    assert written == set(KINDS) - {"matrix"}  # which is written as a table
 
 
 def test_many_blanks_are_no_format(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ import numpy as np
 
 from kernelweave.losses import Loss
 from kernelweave.solvers.loop import limits_of
-from kernelweave.solvers.mkl import MKL_SOLVERS
 from kernelweave.solvers.result import Result, Trace
 from kernelweave.solvers.svm import SVM_SOLVERS
 
@@ -128,6 +127,8 @@ def another(facts: Facts) -> str | None:
     """Return a solver that may do better on the same problem."""
     if facts.norm is None:
         return next((name for name in limits_of(SVM_SOLVERS[facts.solver]).instead if _svm(name, facts)), None)
+    from kernelweave.solvers.mkl import MKL_SOLVERS  # which one kernel can do without
+
     if facts.solver not in MKL_SOLVERS:
         return None
     for name in limits_of(MKL_SOLVERS[facts.solver].make).instead:

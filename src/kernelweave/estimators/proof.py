@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from scipy.special import logsumexp, xlogy
@@ -30,10 +30,11 @@ from kernelweave.operators.features.design.set import DesignSet
 from kernelweave.operators.gram.family import SharedSet
 from kernelweave.operators.gram.mixture import Family
 from kernelweave.solvers.certificate import DualPoint, PrimalPoint, afresh, best_intercept
-from kernelweave.solvers.mkl.gradient.primal import block_squares
-from kernelweave.solvers.mkl.problem import MKLProblem
-from kernelweave.solvers.problems import Array, Problem, dot
+from kernelweave.solvers.problems import Array, Problem, block_squares, dot
 from kernelweave.solvers.result import Result
+
+if TYPE_CHECKING:
+    from kernelweave.solvers.mkl.problem import MKLProblem
 
 ROUNDING = 1e-9
 """By how much the gap of a run that has converged may pass the tolerance when it is computed afresh."""

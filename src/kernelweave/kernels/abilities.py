@@ -147,6 +147,11 @@ def has_codes(kernel: Kernel) -> bool:
     return isinstance(kernel, Features) and kernel.kind != "columns"
 
 
+def has_columns(kernel: Kernel) -> bool:
+    """Tell whether the features of a kernel are the columns of a table."""
+    return isinstance(kernel, Features) and kernel.kind == "columns"
+
+
 def check_columns(kernel: Any, width: int) -> None:
     """Raise unless the number of every feature fits 63 bits."""
     if width > MOST_COLUMNS:

@@ -207,6 +207,16 @@ class PrimalOperator(Operator, Protocol):
 
 
 @runtime_checkable
+class RankOneVectors(Protocol):
+    """Ability of a set of kernels: each is the product of one number a row."""
+
+    n: int
+    m: int
+    vectors: Array
+    """(m, n)."""
+
+
+@runtime_checkable
 class Factored(Protocol):
     """Ability: ``K = X X' + diag(own)`` with a table X of `rank` columns, for methods that work in their number."""
 

@@ -9,8 +9,26 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kernelweave.operators.base import KMER_STORES, Dense, Factored, HasDesign, Linadd, OnDemand, PrimalOperator
-from kernelweave.solvers.cost import coordinate_seconds, direct_rank, directions, interior_seconds
+from kernelweave.operators.base import (
+    KMER_STORES,
+    Dense,
+    Factored,
+    HasDesign,
+    Linadd,
+    OnDemand,
+    PrimalOperator,
+    RankOneVectors,
+)
+from kernelweave.solvers.cost import (
+    Columns,
+    block_seconds,
+    coordinate_seconds,
+    direct_rank,
+    directions,
+    interior_seconds,
+    svrg_seconds,
+    values_seconds,
+)
 from kernelweave.solvers.problems import Problem
 
 if TYPE_CHECKING:
@@ -32,8 +50,6 @@ DIRECTIONS, FEW = 0.65, 0.03
 tables of k-mers, and where they go through sparse features, which makes them several times more expensive."""
 ENOUGH = 0.5
 """Share of the rows whose Gram matrix must fit for pair steps among those that count."""
-FEATURES_FROM = 2000
-"""Rows from which on stochastic steps on approximate features are quicker than their Gram matrices."""
 AS_ASKED = "as asked"
 
 
@@ -101,29 +117,38 @@ def _direct(problem: Problem) -> bool:
     return problem.loss.smooth and isinstance(problem.operator, Factored) and direct_rank(problem.operator)
 
 
-def mkl_need(name: str, loss: Loss, n: int, features: bool, approximate: bool, shared: bool) -> str:
-    """Return what a solver needs of many kernels: "design" for their features side by side, else "parts".
+def mkl_need(name: str, loss: Loss, facts: Columns | None) -> tuple[str, bool]:
+    """Return what a solver needs of many kernels, and whether in double precision whatever the tolerance.
+
+    It is "design" for their features side by side, else "parts".
 
     Parameters
     ----------
     name, loss : of the solver, and the loss
-    n : number of rows
-    features, approximate : whether all kernels have explicit features, and whether some are known by these alone
-    shared : whether several outputs share their weights
+    facts : of kernels whose features are columns; None where some have none, or outputs share their weights
     """
     from kernelweave.solvers.mkl import MKL_SOLVERS
 
-    if name != "auto":
-        return "design" if MKL_SOLVERS[name].primal else "parts"
-    suits = features and approximate and not shared and n > FEATURES_FROM and MKL_SOLVERS["svrg"].suits(loss)
-    return "design" if suits else "parts"
+    if name == "auto":
+        name = "hessian" if facts is None or not loss.smooth else _on_columns(facts)[0]
+    return "design" if MKL_SOLVERS[name].primal else "parts", MKL_SOLVERS[name].double
+
+
+def _on_columns(facts: Columns) -> tuple[str, str]:
+    """Return the quickest for a smooth loss on kernels that are columns of tables, and why."""
+    seconds = {
+        "block_coordinate": block_seconds(facts), "svrg": svrg_seconds(facts), "hessian": values_seconds(facts)
+    }  # fmt: skip
+    best, next_one = sorted(seconds, key=lambda name: seconds[name])[:2]
+    what = f"{facts.columns} columns of {facts.n} rows take about {seconds[best]:.2g} s"
+    return best, f"{what}, solver={next_one!r} about {seconds[next_one]:.2g} s"
 
 
 def choose_mkl_solver(name: str, problem: MKLProblem, params: dict[str, Any] | None = None) -> Chosen:
     """Return a solver: the named one, or for "auto" the fastest measured for this norm.
 
-    Stochastic steps where kernels are held by their features (see `mkl_need`); else second-order steps for p = 1 and
-    closed-form weights for p > 1 (benchmarks/mkl_speed.py).
+    Block coordinate descent or stochastic steps where kernels are held by their features (see `mkl_need`); else
+    second-order steps for p = 1 and closed-form weights for p > 1 (benchmarks/auto_choice.py).
     """
     from kernelweave.solvers.mkl import MKL_SOLVERS, check_mkl_solver
 
@@ -138,11 +163,19 @@ def choose_mkl_solver(name: str, problem: MKLProblem, params: dict[str, Any] | N
 
 
 def _fastest_mkl(problem: MKLProblem) -> tuple[str, str]:
-    if isinstance(problem.operators, HasDesign):
-        return "svrg", "some kernels are known by their features only, and rows are many"
-    if problem.ball.p == 1.0:
+    operators, p = problem.operators, problem.ball.p
+    if isinstance(operators, HasDesign):
+        design = operators.design
+        size = float(design.squares()[:, 0].mean()) * float(problem.cost.mean())
+        name, why = _on_columns(Columns(design.n, design.m, design.width, p, size))
+        if name == "block_coordinate" and design.dense and not design.streamed:
+            return name, why
+        return "svrg", why if name == "svrg" else "kernels are held by their features, and rows are many"
+    if p == 1.0 and isinstance(operators, RankOneVectors) and operators.m > operators.n and not problem.loss.smooth:
+        return "lp", "more kernels of rank one than rows: second-order steps see too little of them"
+    if p == 1.0:
         return "hessian", "norm=1: second-order steps take the fewest solutions"
-    return "lp", f"norm={problem.ball.p:g}: weights have a closed form"
+    return "lp", f"norm={p:g}: weights have a closed form"
 
 
 def master_name(penalty: str) -> tuple[str, str]:

@@ -6,6 +6,8 @@ factor of two or three, since solvers differ by more.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kernelweave.operators.base import Factored, Operator
@@ -26,6 +28,19 @@ DENSE_SHARE = 0.45
 """A table of all features may take the memory that their making took, if rows have at least this share of them."""
 DIRECT_RANK = 600
 """Features up to which Newton's method factors their matrix instead of using conjugate gradients."""
+BLOCK_STEPS, PER_READ, PER_SQUARE, PER_KERNEL = 6, 1e-9, 4e-11, 6e-5
+"""Working sets of block coordinate descent, and the seconds for each feature that is read, each product of two columns
+in use, and each kernel that is described, scaled and named."""
+SPARSE, MOST_USED, MOST_BYTES = 300, 600, 2e9
+"""Columns that a solution with p = 1 is taken to use; the most that may be in use, and bytes of all, before block
+coordinate descent is out of the question."""
+SVRG_PASSES, SVRG_GROWTH, PER_WALK = 30.0, 0.35, 1.4e-9
+"""Passes of stochastic steps at C = 0 (13 to 60 were seen), how they grow with C K_ii, and seconds of a feature."""
+NEWTON_STEPS, SOLUTIONS, ROWS_A_COLUMN = 6, 6, 8
+"""Newton steps of one SVM with a smooth loss, SVMs of a fit, and rows for each column from which on SVMs work on
+columns."""
+PER_VALUE, PER_CONJUGATE = 3e-9, 5e-8
+"""Seconds to make a kernel value, and of all products of conjugate gradients for each value."""
 
 
 def directions(operator: Operator) -> float:
@@ -59,3 +74,40 @@ def coordinate_seconds(operator: Factored, problem: Problem, share: float) -> fl
     stiffness = float(problem.cost.mean()) * float(operator.diag().mean())
     passes = FEWEST_PASSES + PASSES * stiffness / max(share, TINY)
     return passes * operator.n * operator.entries * PER_STEP
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Many kernels whose features are columns of tables: n rows, m kernels, columns of all, the norm, C K_ii."""
+
+    n: int
+    m: int
+    columns: int
+    p: float
+    stiffness: float
+
+
+def block_seconds(facts: Columns) -> float:
+    """Return the seconds of block coordinate descent over working sets; infinite where their matrix is too large."""
+    n, d = facts.n, facts.columns
+    used = d if facts.p > 1.0 else min(d, n, SPARSE)
+    if used > MOST_USED or 8.0 * n * d > MOST_BYTES:
+        return np.inf
+    step = PER_READ * n * d + PER_SQUARE * (n * used**2 + 4.0 * used**3)
+    return BLOCK_STEPS * step + PER_KERNEL * facts.m
+
+
+def svrg_seconds(facts: Columns) -> float:
+    """Return the seconds of stochastic variance-reduced gradients."""
+    passes = SVRG_PASSES * (1.0 + facts.stiffness) ** SVRG_GROWTH
+    return passes * PER_WALK * facts.n * facts.columns + PER_KERNEL * facts.m
+
+
+def values_seconds(facts: Columns) -> float:
+    """Return the seconds of solvers that go from one SVM to the next, on columns or on kernel values."""
+    n, m, d = facts.n, facts.m, facts.columns
+    if ROWS_A_COLUMN * d <= n:
+        one = NEWTON_STEPS * n * (PER_PRODUCT * d * d + PER_ENTRY * d)
+        return SOLUTIONS * (one + PER_ENTRY * n * d) + PER_KERNEL * m
+    one = NEWTON_STEPS * min(PER_SQUARE * n**3, PER_CONJUGATE * n * n)
+    return m * n * n * PER_VALUE + SOLUTIONS * one + PER_KERNEL * m

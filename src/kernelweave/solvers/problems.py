@@ -31,6 +31,12 @@ def dot(a: Array, b: Array) -> float:
     return float(np.einsum("i,i->", a, b))
 
 
+def block_squares(w: Array, offsets: Array) -> Array:
+    """Return the squared norm of each block of w, (m,); a block may be empty."""
+    owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    return np.bincount(owner, w * w, len(offsets) - 1)
+
+
 @dataclass(frozen=True)
 class Problem:
     """One learning problem on bound data.

@@ -32,7 +32,7 @@ from kernelweave.estimators.normalize import LARGEST, SMALLEST
 from kernelweave.estimators.proof import Proof, is_rounded
 from kernelweave.estimators.targets import Targets
 from kernelweave.kernels import Kernel, reference
-from kernelweave.kernels.abilities import Features, representatives
+from kernelweave.kernels.abilities import Features, has_columns, representatives
 from kernelweave.operators import Task, choose
 from kernelweave.operators.base import Restrictable
 from kernelweave.operators.expansion.base import Expansion
@@ -43,6 +43,7 @@ from kernelweave.operators.gram.family import SharedSet, StoredSet
 from kernelweave.penalties import LpBall
 from kernelweave.solvers.certificate import PrimalPoint
 from kernelweave.solvers.choose import choose_mkl_solver, mkl_need
+from kernelweave.solvers.cost import Columns
 from kernelweave.solvers.loop import Stop, run
 from kernelweave.solvers.mkl import MKL_SOLVERS, check_mkl_solver
 from kernelweave.solvers.mkl.problem import MKLProblem
@@ -177,15 +178,15 @@ class MKLEstimator(Estimator):
         engine, given = self._engine(), self._kernel_list.on(X, weight)
         self.kernel_names_ = np.array([repr(kernel) for kernel in given])
         scaled = fitted_to(given, X, weight, self.normalize, engine, self.fit_intercept is not True, NEEDED)
-        need = self._need(scaled, X.shape[0])
+        need, double = self._need(scaled, X, weight)
         self._factorised = None
         if need == "design":
             params, asked = split_params(self.solver_params)[0], scaled
             scaled, made = with_features(scaled, X, weight, params, self.memory_limit, finer * self.tol)
             self._factorised = asked if made else None
         self.kernels_ = scaled
-        double = self.solver in MKL_SOLVERS and MKL_SOLVERS[self.solver].double
-        operators = self._hold(X, EXACTLY if double else self.tol, need)
+        self._held_for = need
+        operators = self._hold(X, EXACTLY if double else self.tol)
         if self.normalize in ("trace", "variance") and operators.m * operators.n > MOST_DIAGONALS:
             return operators  # the scale of each kernel was finite
         lengths = operators.design.squares() if need == "design" else operators.diagonals()
@@ -193,19 +194,22 @@ class MKLEstimator(Estimator):
             refuse_overflow(self.kernel_names_, operators.diagonals())
         return operators
 
-    def _hold(self, X: Any, tol: float, need: str | None = None) -> Any:
+    def _hold(self, X: Any, tol: float) -> Any:
         """Hold the fitted kernels within the memory limit, in a precision that suits the tolerance."""
-        need = self._need(self.kernels_, X.shape[0]) if need is None else need
+        need = self._held_for
         with one_blas_thread() if need == "design" else nullcontext():  # the engine's own threads make the features
             operators, self.memory_plan_ = choose(Task(self.kernels_, X, self._engine(), self.memory_limit, tol, need))
         return operators
 
-    def _need(self, kernels: Sequence[Kernel], n: int) -> str:
-        """Return what the solver needs of the kernels."""
+    def _need(self, kernels: Sequence[Kernel], X: Any, weight: Array) -> tuple[str, bool]:
+        """Return what the solver needs of the kernels, and whether in double precision."""
         shared = getattr(self, "shared_weights", False) and len(self.classes_) > 2
-        able = all(isinstance(kernel, Features) for kernel in representatives(kernels))
-        approximate = bool(np.any(approximation_errors(kernels) > 0))
-        return mkl_need(self.solver, self._loss(), n, able, approximate, shared)
+        facts = None
+        if self.solver == "auto" and not shared and all(has_columns(kernel) for kernel in representatives(kernels)):
+            width = sum(kernel.n_features(X) for kernel in kernels if isinstance(kernel, Features))
+            cost = float(getattr(self, "C", 1.0)) * float(weight.mean())
+            facts = Columns(X.shape[0], len(kernels), width, self._norm(), cost)
+        return mkl_need(self.solver, self._loss(), facts)
 
     def _solve_all(
         self, problems: Sequence[MKLProblem], starts: Sequence[PrimalPoint | None] | None = None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kernelweave.kernels.abilities import Features, Positional, has_codes
-from kernelweave.kernels.base import Kernel
+from kernelweave.kernels.abilities import Features, Positional, has_columns
 from kernelweave.operators.features.operator import FeatureOperator
 from kernelweave.operators.features.set import FeatureSet
 from kernelweave.operators.planner.candidate import Candidate, CannotHold
@@ -19,11 +18,6 @@ ENTRY_COST = 2.0
 ROWS_A_COLUMN = 8
 """Rows for each column of a table from which on its columns are quicker than kernel values: 9,000 rows of 70 entries
 take a thirtieth of the time by columns, 20,000 of 50 a twentieth."""
-
-
-def has_columns(kernel: Kernel) -> bool:
-    """Tell whether the features of a kernel are the columns of a table."""
-    return isinstance(kernel, Features) and not has_codes(kernel)
 
 
 def too_wide(task: Task) -> str | None:

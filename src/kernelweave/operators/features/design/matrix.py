@@ -61,6 +61,8 @@ class Design:
     def in_double(self, X: Any) -> Design:
         """Return the same columns of the same rows X in double precision, made part by part whenever they are read."""
         chunk = max(1, min(FEATURE_ROWS, PART_BYTES // (8 * max(1, self.width)))) if self.dense else FEATURE_ROWS
+        if self.streamed:  # no more rows at a time than there was memory for
+            chunk = max(1, min(chunk, (self.parts[0].stop - self.parts[0].start) // (2 * self.engine.workers)))
         source = Stream(self.maps, X, np.float64, chunk, self.engine, self.table)
         return Design(self.maps, source, spans(self.n, chunk * self.engine.workers), self.engine, self.table)
 

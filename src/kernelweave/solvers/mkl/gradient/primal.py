@@ -22,7 +22,7 @@ from kernelweave.operators.base import HasDesign
 from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint, relative_gap
 from kernelweave.solvers.loop import Limits, Stop
 from kernelweave.solvers.mkl.problem import MKLProblem
-from kernelweave.solvers.problems import TINY, Array, dot
+from kernelweave.solvers.problems import TINY, Array, block_squares, dot
 
 NEWTON_STEPS = 100
 CLOSE = 1e-15
@@ -158,12 +158,6 @@ class PrimalSolver:
         return PrimalPoint(
             nothing.alpha, nothing.intercept, nothing.value, nothing.beta, np.zeros((1, self.design.width))
         )
-
-
-def block_squares(w: Array, offsets: Array) -> Array:
-    """Return the squared norm of each block of w, (m,); a block may be empty."""
-    owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    return np.bincount(owner, w * w, len(offsets) - 1)
 
 
 def intercept_at(problem: MKLProblem, outputs: Array, guess: float) -> float:

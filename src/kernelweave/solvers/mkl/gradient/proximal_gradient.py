@@ -20,9 +20,9 @@ import numpy as np
 
 from kernelweave.solvers.certificate import PrimalPoint
 from kernelweave.solvers.loop import Limits, Stop
-from kernelweave.solvers.mkl.gradient.primal import PrimalSolver, block_squares
+from kernelweave.solvers.mkl.gradient.primal import PrimalSolver
 from kernelweave.solvers.mkl.problem import MKLProblem
-from kernelweave.solvers.problems import TINY, Array, dot
+from kernelweave.solvers.problems import TINY, Array, block_squares, dot
 
 POWER_STEPS, SAFETY = 20, 1.05
 

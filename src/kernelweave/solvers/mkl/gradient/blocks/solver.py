@@ -28,9 +28,9 @@ from kernelweave.solvers.certificate import PrimalPoint
 from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.mkl.gradient.blocks.model import Model
 from kernelweave.solvers.mkl.gradient.blocks.screening import SLACK, screened
-from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation, PrimalSolver, block_squares, intercept_at
+from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation, PrimalSolver, intercept_at
 from kernelweave.solvers.mkl.problem import MKLProblem
-from kernelweave.solvers.problems import SUFFICIENT, TINY, Array, dot
+from kernelweave.solvers.problems import SUFFICIENT, TINY, Array, block_squares, dot
 
 FIRST_COLUMNS = 256
 """Columns of a first working set: so few that their Gram matrix costs next to nothing."""

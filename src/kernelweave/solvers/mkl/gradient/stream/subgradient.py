@@ -16,14 +16,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kernelweave.solvers.loop import Stop
-from kernelweave.solvers.mkl.gradient.primal import block_squares
 from kernelweave.solvers.mkl.gradient.stream.base import StreamState, check_block
 from kernelweave.solvers.mkl.gradient.subgradient import loops
 from kernelweave.solvers.mkl.gradient.subgradient.base import Subgradient, refresh
 from kernelweave.solvers.mkl.gradient.subgradient.obscure import Obscure
 from kernelweave.solvers.mkl.gradient.subgradient.ufo import UFO
 from kernelweave.solvers.mkl.problem import MKLProblem
-from kernelweave.solvers.problems import dot
+from kernelweave.solvers.problems import block_squares, dot
 
 
 @dataclass

@@ -25,13 +25,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kernelweave.solvers.loop import Stop
-from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation, PrimalSolver, block_squares, intercept_at
+from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation, PrimalSolver, intercept_at
 from kernelweave.solvers.mkl.gradient.stream.base import StreamState, check_block
 from kernelweave.solvers.mkl.gradient.svrg.adaptive import FLUSH_SHARE, SMALLEST_SHARE, TABLE
 from kernelweave.solvers.mkl.gradient.svrg.loops import Segment
 from kernelweave.solvers.mkl.gradient.svrg.solver import SVRG
 from kernelweave.solvers.mkl.problem import MKLProblem
-from kernelweave.solvers.problems import TINY, Array, dot
+from kernelweave.solvers.problems import TINY, Array, block_squares, dot
 
 LARGEST_STEP, STEP_GROWTH, STEP_SHRINK, SWEEPS = 0.15, 1.05, 0.4, 4.0
 """eta at the start and at most, its change after a walk that helped or did not, and sweeps over a block."""

@@ -24,10 +24,10 @@ import numpy as np
 
 from kernelweave.solvers.certificate import DualPoint, PrimalPoint
 from kernelweave.solvers.loop import Limits, Stop
-from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation, PrimalSolver, block_squares
+from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation, PrimalSolver
 from kernelweave.solvers.mkl.gradient.subgradient import loops
 from kernelweave.solvers.mkl.problem import MKLProblem
-from kernelweave.solvers.problems import Array
+from kernelweave.solvers.problems import Array, block_squares
 
 PASS_GROWTH = 1.25
 """By how much the passes grow between two certificates."""

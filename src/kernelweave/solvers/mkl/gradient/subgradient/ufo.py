@@ -25,11 +25,10 @@ import numpy as np
 
 from kernelweave.solvers.certificate import PrimalPoint
 from kernelweave.solvers.loop import Stop
-from kernelweave.solvers.mkl.gradient.primal import block_squares
 from kernelweave.solvers.mkl.gradient.subgradient import loops
 from kernelweave.solvers.mkl.gradient.subgradient.base import Subgradient
 from kernelweave.solvers.mkl.problem import MKLProblem
-from kernelweave.solvers.problems import Array
+from kernelweave.solvers.problems import Array, block_squares
 
 WARM = 10
 """A former normal vector counts as if it came from so many passes."""

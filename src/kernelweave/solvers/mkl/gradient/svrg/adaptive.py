@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation, block_squares
+from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation
 from kernelweave.solvers.mkl.gradient.svrg.loops import Epoch, Segment
-from kernelweave.solvers.problems import TINY, Array, dot
+from kernelweave.solvers.problems import TINY, Array, block_squares, dot
 
 if TYPE_CHECKING:
     from kernelweave.solvers.mkl.gradient.svrg.solver import SVRG
