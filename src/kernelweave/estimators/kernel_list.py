@@ -85,13 +85,13 @@ class KernelList:
 
 def as_kernel(kernel: Any) -> Kernel:
     """Return the kernel a user gave: an object, or a short text such as "rbf:0.5"."""
+    if isinstance(kernel, Kernel):
+        return kernel
     if isinstance(kernel, str):
         return parse(kernel)
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise TypeError(f"kernel must be a Kernel, not the class {kernel.__name__}; write {kernel.__name__}(...).")
-    if not isinstance(kernel, Kernel):
-        raise TypeError(f"kernel must be a Kernel or a text such as 'rbf', not {type(kernel).__name__}.")
-    return kernel
+    raise TypeError(f"kernel must be a Kernel or a text such as 'rbf', not {type(kernel).__name__}.")
 
 
 def fitted_to(

@@ -88,10 +88,10 @@ def _literal(value: Any) -> str:
     """Print a parameter in full: two different arrays never print alike."""
     if isinstance(value, Parameters) or type(value) in (int, str):
         return repr(value)
-    if isinstance(value, np.ndarray | np.generic):
-        return repr(value.tolist())
     if isinstance(value, list):
         return f"[{', '.join(map(_literal, value))}]"
+    if isinstance(value, np.ndarray | np.generic):
+        return repr(value.tolist())
     if isinstance(value, tuple):
         return f"({', '.join(map(_literal, value))}{',' if len(value) == 1 else ''})"
     if isinstance(value, slice):
