@@ -1,7 +1,7 @@
 """One RBF support vector machine, trained by kernelweave, by oneDAL and by scikit-learn's SVC on the same rows.
 
     python benchmarks/svm_vs_sklearn.py                  # 5,000 to 50,000 rows, C = 1 and 100, one thread and two
-    python benchmarks/svm_vs_sklearn.py --solvers        # smo against chunking, the source of the "auto" rule
+    python benchmarks/svm_vs_sklearn.py --solvers        # smo against chunking
 
 All sides run in this process, in turn; the best of `--repeats` runs counts.  oneDAL is scikit-learn-intelex; where it
 is not installed, its columns are empty.  It and ours have the same number of threads, SVC always one, and none beyond
