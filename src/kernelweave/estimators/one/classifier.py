@@ -20,8 +20,8 @@ class KernelClassifier(Classifying, KernelEstimator):
     C : cost of an error: the larger, the closer the fit to the training rows
     loss : such as "hinge", "logistic" or "smooth_hinge:2", which sets sigma; the manual lists all
     sigma : sharpness of "smooth_hinge"
-    solver : "auto", "smo", "chunking", "dual_coordinate" (kernels with explicit features) or "newton" (differentiable
-        losses)
+    solver : "auto", "smo", "chunking", "dual_coordinate" or "interior_point" (kernels with explicit features, many or
+        few) or "newton" (differentiable losses)
     solver_params : dict of parameters of the solver, such as ``{"chunk_size": 1024}`` for "chunking"; the manual lists
         them by solver
     tol : relative duality gap at which to stop

@@ -17,7 +17,8 @@ class KernelNovelty(Detecting, KernelEstimator):
     ----------
     kernel : Kernel, or a text such as "rbf:0.5" or "wd:20"; None for an RBF that follows the scale of the data
     nu : in (0, 1], about the fraction of training rows that will lie outside
-    solver : "auto", "smo", "chunking" or "dual_coordinate" (kernels with explicit features)
+    solver : "auto", "smo", "chunking", "dual_coordinate" or "interior_point" (kernels with explicit features, many or
+        few)
     solver_params : dict of parameters of the solver, such as ``{"chunk_size": 1024}`` for "chunking"; the manual lists
         them by solver
     tol : relative duality gap at which to stop

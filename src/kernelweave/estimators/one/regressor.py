@@ -19,8 +19,8 @@ class KernelRegressor(Regressing, KernelEstimator):
     C : cost of an error: the larger, the closer the fit to the training rows
     loss : such as "epsilon_insensitive", "squared" or "huber:0.5", which sets delta; the manual lists all
     epsilon : half-width of the tube in which errors are free
-    solver : "auto", "smo", "chunking", "dual_coordinate" (kernels with explicit features) or "newton" (differentiable
-        losses)
+    solver : "auto", "smo", "chunking", "dual_coordinate" or "interior_point" (kernels with explicit features, many or
+        few) or "newton" (differentiable losses)
     solver_params : dict of parameters of the solver, such as ``{"chunk_size": 1024}`` for "chunking"; the manual lists
         them by solver
     tol : relative duality gap at which to stop
