@@ -323,7 +323,7 @@ def test_every_row_at_its_bound():
 def test_the_automatic_choice():
     names = {
         ("hinge", "dense 64"): "SMO",
-        ("hinge", "cached"): "SMO",
+        ("hinge", "cached"): "Chunking",
         ("one_class", "dense 32"): "SMO",
         ("logistic", "dense 64"): "Newton",
         ("squared", "cached"): "Newton",
@@ -332,8 +332,8 @@ def test_the_automatic_choice():
     }
     for (loss, store), name in names.items():
         assert type(choose_svm_solver("auto", problem(loss, store=store)).solver).__name__ == name
-    few = replace(problem("hinge"), operator=CachedColumns(KERNEL, KERNEL.prepare(X), Serial(), 10, np.float64))
-    assert type(choose_svm_solver("auto", few).solver).__name__ == "Chunking"
+    most = replace(problem("hinge"), operator=CachedColumns(KERNEL, KERNEL.prepare(X), Serial(), N, np.float64))
+    assert type(choose_svm_solver("auto", most).solver).__name__ == "SMO"
 
 
 def test_a_solver_that_does_not_fit_says_which_does():

@@ -89,6 +89,7 @@ class InteriorPoint:
         """Return the derivative of the dual objective in each variable, (copies, n), intercept included."""
         return self.box.p - self.X @ self.w - self.own * self.alpha - self.b - self.box.ridge * self.v
 
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # a step that is not finite is not taken
     def step(self) -> None:
         """Predict without centring, then correct: two solutions of one system."""
         sl, su = self._slacks()
@@ -105,6 +106,8 @@ class InteriorPoint:
         centre = mu * (float(ahead.sum()) / pairs / max(mu, TINY)) ** 3
         dv, dw, db, dl, du = self._direction(solve, inverse, residual, sl, su, centre - dl * dv, centre + du * dv)
         t = BACK_OFF * self._length(sl, su, dv, dl, du)
+        if not (np.isfinite(dv).all() and np.isfinite(dw).all() and np.isfinite(db)):
+            return
         self.v, self.w, self.b = self.v + t * dv, self.w + t * dw, self.b + t * db
         self.zl, self.zu = np.maximum(self.zl + t * dl, 0.0), np.maximum(self.zu + t * du, 0.0)
 
