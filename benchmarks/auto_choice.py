@@ -34,7 +34,7 @@ from common import ROOT, Row, conditions, show, write_csv, write_picture
 from kernelweave.solvers.mkl import MKL_SOLVERS
 from kernelweave.solvers.svm import SVM_SOLVERS
 
-SLOWER, LOADING = 1.5, 2.5
+SLOWER, LOADING = 1.5, 1.5
 """A solver is stopped at so many times the best, plus seconds for the loading of compiled loops."""
 START_UP = 0.05
 """Seconds added to both sides of a ratio: below, differences are those of the clock."""
@@ -93,7 +93,7 @@ def apart(name: str, solver: str, cap: float) -> Row:
     process = context.Process(target=lambda: theirs.send(measure(name, solver, cap)))
     process.start()
     theirs.close()
-    allowed = 2.0 * cap + 30.0
+    allowed = cap + 15.0
     try:
         found = ours.recv() if ours.poll(allowed) else {}
     except EOFError:

@@ -217,6 +217,15 @@ class RankOneVectors(Protocol):
 
 
 @runtime_checkable
+class Ranked(Protocol):
+    """Ability of a kernel, or of a set of kernels: the number of explicit features is known."""
+
+    rank: int
+    entries: float
+    """Features of a row that are not zero, on average."""
+
+
+@runtime_checkable
 class Factored(Protocol):
     """Ability: ``K = X X' + diag(own)`` with a table X of `rank` columns, for methods that work in their number."""
 

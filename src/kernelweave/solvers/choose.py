@@ -17,6 +17,7 @@ from kernelweave.operators.base import (
     Linadd,
     OnDemand,
     PrimalOperator,
+    Ranked,
     RankOneVectors,
 )
 from kernelweave.solvers.cost import (
@@ -173,6 +174,8 @@ def _fastest_mkl(problem: MKLProblem) -> tuple[str, str]:
         return "svrg", why if name == "svrg" else "kernels are held by their features, and rows are many"
     if p == 1.0 and isinstance(operators, RankOneVectors) and operators.m > operators.n and not problem.loss.smooth:
         return "lp", "more kernels of rank one than rows: second-order steps see too little of them"
+    if p == 1.0 and isinstance(operators, Ranked) and direct_rank(operators):
+        return "lp", f"SVMs on {operators.rank} features are quick, and second derivatives on so few singular"
     if p == 1.0:
         return "hessian", "norm=1: second-order steps take the fewest solutions"
     return "lp", f"norm={p:g}: weights have a closed form"

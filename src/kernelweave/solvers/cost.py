@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelweave.operators.base import Factored, Operator
+from kernelweave.operators.base import Factored, Operator, Ranked
 from kernelweave.solvers.problems import TINY, Problem
 
 TRIED_ROWS = 256
@@ -64,7 +64,7 @@ def interior_seconds(operator: Factored) -> float:
     return INTERIOR_STEPS * n * (PER_PRODUCT * d * d + PER_ENTRY * d + PER_ROW)
 
 
-def direct_rank(operator: Factored) -> bool:
+def direct_rank(operator: Ranked) -> bool:
     """Tell whether matrices of the size of the features are small, and a table of all features not much of a burden."""
     return operator.rank <= DIRECT_RANK and DENSE_SHARE * operator.rank <= operator.entries
 

@@ -40,6 +40,16 @@ class FeatureSet:
         """Bind kernels to training rows."""
         return cls([SharedColumns.of(cast(Features, kernel).counts(X)) for kernel in kernels], engine)
 
+    @property
+    def rank(self) -> int:
+        """Number of columns of all kernels."""
+        return sum(part.width for part in self.parts)
+
+    @property
+    def entries(self) -> float:
+        """Columns of all kernels that a row has, on average."""
+        return sum(part.block.entries for part in self.parts) / max(1, self.n)
+
     def restricted(self, rows: Array) -> FeatureSet:
         """Return the same kernels on some of the rows."""
         return FeatureSet([part.taken(rows) for part in self.parts], self.engine)
