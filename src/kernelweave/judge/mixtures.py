@@ -99,7 +99,8 @@ def judge(
     text = f"{first.kind}, mixture of {m} kernels with the {first.penalty[1:]}-norm, all {m * n} columns"
     terms = np.array([float(np.abs(v) @ (1.0 + np.abs(g)) + np.abs(a).sum()) for v, g, a in zip(u, f, coef)])
     allowed = rounding(primal, terms, floor)
-    return Verification(text, primal, dual, largest_gap(primal, dual, floor), reported, outside, allowed)
+    gap = largest_gap(primal, dual, floor)
+    return Verification(text, primal, dual, gap, reported, outside, allowed, floor=floor)
 
 
 def _best_level(margins: Array, c: Array, E: float) -> float:

@@ -30,6 +30,7 @@ class Verification:
     infeasibility : how far the dual point lies outside its constraints, relative to their size; 0 if inside
     rounding : by how much a gap may be off because its numbers are in double precision
     claims : the two objectives that the fit reported, added over the problems
+    floor : below which the denominator of a relative gap does not fall, for problems whose optimum may be zero
     """
 
     problem: str
@@ -40,6 +41,7 @@ class Verification:
     infeasibility: float
     rounding: float = ROUNDING
     claims: tuple[float, float] = (np.inf, -np.inf)
+    floor: float = SMALLEST
 
     @property
     def excess(self) -> float:
@@ -51,7 +53,7 @@ class Verification:
         """Whether the dual point is feasible, and neither the gap nor an objective is worse than the fit reported."""
         allowed = max(self.rounding, ROUNDING * abs(self.reported))
         primal, dual = float(self.primal.sum()), float(self.dual.sum())
-        slack = self.rounding * max(float(np.abs(self.primal).sum()), SMALLEST)
+        slack = self.rounding * max(float(np.abs(self.primal).sum()), self.floor)
         kept = primal <= self.claims[0] + slack and dual >= self.claims[1] - slack
         return self.infeasibility <= ROUNDING and self.excess <= allowed and self.gap >= -self.rounding and kept
 

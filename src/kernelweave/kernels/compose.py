@@ -16,6 +16,9 @@ from kernelweave.kernels.base import Array, Combination, Kernel, Wrapper
 from kernelweave.kernels.checks import check_kernel, check_positive
 from kernelweave.kernels.parts import beside, by_rows, joined_codes, split_codes, unit
 
+SMALLEST_SINGLE, LARGEST_SINGLE = 1e-37, 1e38
+"""Factors that single precision holds."""
+
 
 class Forwarding(Wrapper, Features):
     """A wrapper whose features and shifts mean what they mean in the kernel inside.
@@ -155,6 +158,15 @@ class On(Forwarding):
         return cast(Positional, self.kernel).cells(length)
 
 
+def _scaled(values: Array, factor: float) -> Array:
+    """Multiply in place; by a factor beyond single precision in double, so that it does not turn into infinity."""
+    if values.dtype == np.float32 and not SMALLEST_SINGLE < factor < LARGEST_SINGLE:
+        values[...] = values.astype(np.float64) * factor
+    else:
+        values *= factor
+    return values
+
+
 class Scaled(Forwarding):
     """A kernel times a positive number.
 
@@ -184,8 +196,7 @@ class Scaled(Forwarding):
     def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
         """Return the scaled values."""
         values = self.kernel.block(A, B, dtype)
-        values *= self.factor
-        return values
+        return _scaled(values, self.factor)
 
     def diagonal(self, A: Any) -> Array:
         """Return the scaled diagonal."""
@@ -198,9 +209,7 @@ class Scaled(Forwarding):
     def finish(self, values: Array) -> Array:
         """Turn base values into kernel values, in place."""
         check_positive(self, "factor", self.factor)
-        values = cast(Elementwise, self.kernel).finish(values)
-        values *= self.factor
-        return values
+        return _scaled(cast(Elementwise, self.kernel).finish(values), self.factor)
 
     def decay(self) -> tuple[float, float]:
         """Return the scaled factor, and the rate of the kernel inside."""
