@@ -27,6 +27,7 @@ from kernelweave.solvers.cost import (
     direct_rank,
     directions,
     interior_seconds,
+    nearly_linear,
     svrg_seconds,
     values_seconds,
 )
@@ -176,6 +177,8 @@ def _fastest_mkl(problem: MKLProblem) -> tuple[str, str]:
         return "lp", "more kernels of rank one than rows: second-order steps see too little of them"
     if p == 1.0 and isinstance(operators, Ranked) and direct_rank(operators):
         return "lp", f"SVMs on {operators.rank} features are quick, and second derivatives on so few singular"
+    if p == 1.0 and problem.loss.boxed and not problem.loss.smooth and nearly_linear(problem):
+        return "silp", "C is so small that the objective is nearly linear in the weights"
     if p == 1.0:
         return "hessian", "norm=1: second-order steps take the fewest solutions"
     return "lp", f"norm={p:g}: weights have a closed form"

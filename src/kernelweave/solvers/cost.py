@@ -7,11 +7,15 @@ factor of two or three, since solvers differ by more.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernelweave.operators.base import Factored, Operator, Ranked
 from kernelweave.solvers.problems import TINY, Problem
+
+if TYPE_CHECKING:
+    from kernelweave.solvers.mkl.problem import MKLProblem
 
 TRIED_ROWS = 256
 """Rows on which a kernel is looked at."""
@@ -26,6 +30,8 @@ PER_STEP = 7e-9
 """Seconds of coordinate descent for each feature of each row of a pass."""
 DENSE_SHARE = 0.45
 """A table of all features may take the memory that their making took, if rows have at least this share of them."""
+MOST_DIAGONALS = 10**7
+"""Diagonal entries that are worth looking at; kernels are usually scaled to a mean of 1."""
 DIRECT_RANK = 600
 """Features up to which Newton's method factors their matrix instead of using conjugate gradients."""
 BLOCK_STEPS, PER_READ, PER_SQUARE, PER_KERNEL = 6, 1e-9, 4e-11, 6e-5
@@ -74,6 +80,14 @@ def coordinate_seconds(operator: Factored, problem: Problem, share: float) -> fl
     stiffness = float(problem.cost.mean()) * float(operator.diag().mean())
     passes = FEWEST_PASSES + PASSES * stiffness / max(share, TINY)
     return passes * operator.n * operator.entries * PER_STEP
+
+
+def nearly_linear(problem: MKLProblem) -> bool:
+    """Tell whether C is so small that outputs hardly reach the margin: every row then sits at its bound."""
+    operators = problem.operators
+    few = operators.m * operators.n <= MOST_DIAGONALS
+    size = float(operators.diagonals().mean()) if few else 1.0
+    return float(problem.cost.sum()) * size < 1.0
 
 
 @dataclass(frozen=True)
