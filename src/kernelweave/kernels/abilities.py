@@ -251,6 +251,33 @@ class Windowed(Protocol, metaclass=_Ability):
 
 
 @runtime_checkable
+class Hamming(Protocol, metaclass=_Ability):
+    """Ability: a sum over all pairs of l-mers of two rows of a number that depends on their Hamming distance alone.
+
+        K(x, y) = sum_i sum_j g_i g_j c[d(x_i .. x_{i+l-1}, y_j .. y_{j+l-1})]
+
+    c are the `coefficients` (zero beyond their end), g the `place_weights`.  With reverse complements, the l-mers of
+    the other strand of y count as well, each with the weight of its place, and the inner product of the `own_features`
+    is taken off.  An l-mer with a masked letter counts nothing.  Operators hold such a kernel as a table over all
+    l-mers.
+    """
+
+    reverse_complement: bool
+
+    def window(self) -> tuple[int, int]:
+        """Return l, and how many letters of a feature are fixed."""
+
+    def coefficients(self, size: int) -> Sequence[float]:
+        """Return c[0], c[1], .. for an alphabet of `size` letters."""
+
+    def place_weights(self, length: int) -> Array | None:
+        """Return g, (length - l + 1,), of a row of so many letters; None where every l-mer counts alike."""
+
+    def own_features(self, X: Any) -> CSR | None:
+        """Return features that both strands share and that would count twice; None where there are none."""
+
+
+@runtime_checkable
 class Reweighted(Protocol, metaclass=_Ability):
     """Ability of a `Positional` kernel: it can compare rows under other weights of the lengths."""
 

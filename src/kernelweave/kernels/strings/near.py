@@ -64,11 +64,24 @@ class NearKmers(Kernel, Features):
         """Return the length of the l-mers."""
         return (self.window()[0],)
 
+    def place_weights(self, length: int) -> Array | None:
+        """Return None: an l-mer counts the same wherever it stands."""
+        return None
+
+    def own_features(self, X: Any) -> Counts | None:
+        """Return the features of each row that are their own reverse complement; None where there are none."""
+        turn = partners(self, X.alphabet, self.reverse_complement)
+        if not turn.size or (self.window()[1] % 2 and not (turn == np.arange(len(turn))).any()):
+            return None
+        if self.n_columns(X.alphabet.size) > MOST_COLUMNS:
+            raise ValueError(f"{self!r} has too many features for reverse_complement=True; take shorter k-mers.")
+        return self._neighbours(X, turn, own=True)
+
     def prepare(self, X: Any) -> Any:
         """Return the packed l-mers of each row, also of the other strand if it counts; or few features."""
         self.check()
         check_strings(self, X)
-        length, letters = self.window()
+        length = self.window()[0]
         turn = partners(self, X.alphabet, self.reverse_complement)
         if self._few(X.alphabet):
             return self._neighbours(X, turn)
@@ -76,11 +89,8 @@ class NearKmers(Kernel, Features):
         if not turn.size:
             return packed
         turned = on_strings(X, length, lambda strings: pack_lmers(strings.reverse_complement(), length))
-        if letters % 2 and not (turn == np.arange(len(turn))).any():
-            return packed, turned  # no feature is its own reverse complement
-        if self.n_columns(X.alphabet.size) > MOST_COLUMNS:
-            raise ValueError(f"{self!r} has too many features for reverse_complement=True; take shorter k-mers.")
-        return packed, turned, self._neighbours(X, turn, own=True)
+        own = self.own_features(X)
+        return (packed, turned) if own is None else (packed, turned, own)
 
     def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
         """Return the sums over pairs of l-mers."""
