@@ -12,6 +12,7 @@ from kernelweave.automata import gappy_ngram_counter, ngram_counter
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.data.views import Views
 from kernelweave.kernels import (
+    LSGKM,
     RBF,
     Cosine,
     Features,
@@ -20,6 +21,7 @@ from kernelweave.kernels import (
     GappyNGram,
     Identity,
     IncompleteCholesky,
+    InducedRBF,
     Laplacian,
     Linear,
     Mismatch,
@@ -96,6 +98,10 @@ CASES = [
     (GappedKmer(7, 5), "ragged"),
     (GappedKmer(7, 4, reverse_complement=True), "ragged"),
     (GappedKmer(4, 2, reverse_complement=True), "ragged"),
+    (LSGKM(4, 2), "ragged"),
+    (LSGKM(4, 3, None, "full", reverse_complement=False), "ragged"),
+    (LSGKM(4, 2, 2, None), "ragged"),
+    (LSGKM(4, 2, center_weight=(7, 2.0)), "ragged"),
     (WeightedDegree(1), "dna"),
     (WeightedDegree(5), "dna"),
     (WeightedDegree(3, weights=[1, 0.0, 2.5]), "dna"),
@@ -123,6 +129,8 @@ CASES = [
     (Cosine(Linear()), "table"),
     (Cosine(WeightedDegree(4)), "dna"),
     (Cosine(Spectrum(3)), "ragged"),
+    (InducedRBF(Linear(), 0.3), "table"),
+    (InducedRBF(Cosine(LSGKM(4, 2)), 0.5), "ragged"),
     (IncompleteCholesky(RBF(), tolerance=0.01), "table"),
     (IncompleteCholesky(Linear()), "table"),
     (IncompleteCholesky(Spectrum(2), tolerance=0.05), "dna"),

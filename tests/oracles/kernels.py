@@ -9,7 +9,7 @@ import math
 from operator import mul
 from typing import Any
 
-from oracles import rational
+from oracles import lsgkm, rational
 from oracles.strings import shared
 
 
@@ -106,6 +106,11 @@ def waves(k, x, y, i, j):
     return math.fsum(each) / len(each)
 
 
+def induced_rbf(k, x, y, i, j):
+    apart = value(k.kernel, x, x, j, j) + value(k.kernel, y, y, j, j) - 2 * value(k.kernel, x, y, i, j)
+    return math.exp(-k.gamma * max(apart, 0.0))
+
+
 TWINS = {
     "Linear": lambda k, x, y, i, j: dot(x, y),
     "Polynomial": lambda k, x, y, i, j: (rate(k, x) * dot(x, y) + k.coef0) ** k.degree,
@@ -117,6 +122,7 @@ TWINS = {
     "Spectrum": lambda k, x, y, i, j: shared(k, x, y),
     "Mismatch": lambda k, x, y, i, j: shared(k, x, y),
     "GappedKmer": lambda k, x, y, i, j: shared(k, x, y),
+    "LSGKM": lambda k, x, y, i, j: lsgkm.value(k, x, y),
     "WeightedDegree": weighted_degree,
     "NGram": lambda k, x, y, i, j: rational.shared(k, x, y),
     "GappyNGram": lambda k, x, y, i, j: rational.shared(k, x, y),
@@ -126,6 +132,7 @@ TWINS = {
     "Product": lambda k, x, y, i, j: math.prod(value(part, x, y, i, j) for part in k.kernels),
     "Scaled": lambda k, x, y, i, j: k.factor * value(k.kernel, x, y, i, j),
     "Cosine": cosine,
+    "InducedRBF": induced_rbf,
     "Landmarks": landmarks,
     "Waves": waves,
 }

@@ -8,12 +8,14 @@ from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.compose import Cosine, On, Product, Scaled, Sum, per_feature
 from kernelweave.kernels.given.identity import Identity
 from kernelweave.kernels.given.precomputed import Precomputed
+from kernelweave.kernels.induced import InducedRBF
 from kernelweave.kernels.positional.weighted_degree import WeightedDegree
 from kernelweave.kernels.positional.windows import Windows
 from kernelweave.kernels.reference import reference
 from kernelweave.kernels.registry import build, describe, parse, register
 from kernelweave.kernels.strings.gapped import GappedKmer
 from kernelweave.kernels.strings.gappy.kernel import GappyNGram
+from kernelweave.kernels.strings.lsgkm import LSGKM
 from kernelweave.kernels.strings.mismatch import Mismatch
 from kernelweave.kernels.strings.ngram import NGram
 from kernelweave.kernels.strings.rational.kernel import Rational
@@ -21,6 +23,7 @@ from kernelweave.kernels.strings.spectrum import Spectrum
 from kernelweave.kernels.vector.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
 
 __all__ = [
+    "LSGKM",
     "RBF",
     "Cosine",
     "Elementwise",
@@ -30,6 +33,7 @@ __all__ = [
     "GappyNGram",
     "Identity",
     "IncompleteCholesky",
+    "InducedRBF",
     "Kernel",
     "Laplacian",
     "Linear",

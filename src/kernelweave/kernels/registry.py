@@ -17,9 +17,11 @@ from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.compose import Cosine, On, Product, Scaled, Sum
 from kernelweave.kernels.given.identity import Identity
 from kernelweave.kernels.given.precomputed import Precomputed
+from kernelweave.kernels.induced import InducedRBF
 from kernelweave.kernels.positional.weighted_degree import WeightedDegree
 from kernelweave.kernels.strings.gapped import GappedKmer
 from kernelweave.kernels.strings.gappy.kernel import GappyNGram
+from kernelweave.kernels.strings.lsgkm import LSGKM
 from kernelweave.kernels.strings.mismatch import Mismatch
 from kernelweave.kernels.strings.ngram import NGram
 from kernelweave.kernels.strings.rational.kernel import Rational
@@ -31,8 +33,8 @@ KERNELS: dict[str, type[Kernel]] = {
     cls.__name__: cls
     for cls in (
         Linear, Polynomial, RBF, Laplacian, Sigmoid, Identity, Precomputed,
-        Spectrum, Mismatch, GappedKmer, WeightedDegree, NGram, GappyNGram, Rational,
-        On, Sum, Product, Scaled, Cosine, IncompleteCholesky, Nystrom, Fourier,
+        Spectrum, Mismatch, GappedKmer, LSGKM, WeightedDegree, NGram, GappyNGram, Rational,
+        On, Sum, Product, Scaled, Cosine, InducedRBF, IncompleteCholesky, Nystrom, Fourier,
     )
 }  # fmt: skip
 """Every public kernel by the name of its class."""
@@ -48,6 +50,7 @@ ALIASES: dict[str, type[Kernel]] = {
     "spectrum": Spectrum,
     "mismatch": Mismatch,
     "gkm": GappedKmer,
+    "lsgkm": LSGKM,
     "wd": WeightedDegree,
     "ngram": NGram,
     "gappy": GappyNGram,

@@ -14,6 +14,8 @@ An l-mer is packed into words with one field of bits for each letter.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
 from itertools import combinations
 from math import comb
 
@@ -41,6 +43,7 @@ EVEN_LETTERS = 16
 """Letters of a large alphabet match by chance as often as those of an even one of this size."""
 MOST_PATTERNS = 4096
 """More choices of places than this are not tried."""
+Table = Sequence[int] | Sequence[Fraction]
 
 
 def field_bits(size: int) -> int:
@@ -60,14 +63,14 @@ def pack_lmers(X: Sequences, length: int) -> Counts:
     return count_long_kmers(X, sizes, ones, none, 1 << bits, 0)
 
 
-def pair_sums(A: Counts, B: Counts, length: int, table: list[int]) -> Array:
+def pair_sums(A: Counts, B: Counts, length: int, table: Table) -> Array:
     """Return K for packed rows, (rows of A, rows of B).
 
     Parameters
     ----------
     A, B : packed l-mers
     length : l
-    table : c[0] .. c[reach]
+    table : c[0] .. c[reach], whole numbers or fractions
     """
     check_alphabets(A.alphabet, B.alphabet)
     shares = _shares(length, table)
@@ -78,7 +81,7 @@ def pair_sums(A: Counts, B: Counts, length: int, table: list[int]) -> Array:
     return out
 
 
-def own_sums(A: Counts, B: Counts, table: list[int]) -> Array:
+def own_sums(A: Counts, B: Counts, table: Table) -> Array:
     """Return K of each row of A with the same row of B, (n,)."""
     out = np.empty(len(A))
     _same_rows(*_flat(A), *_flat(B), A.codes.shape[1], *_fields(A), np.array(table, float), out)
@@ -95,17 +98,17 @@ def _fields(counts: Counts) -> tuple[int, np.uint64]:
     return bits, np.uint64(sum(1 << at for at in range(0, WORD_BITS, bits)))
 
 
-def _shares(length: int, table: list[int]) -> dict[int, int]:
-    """Return a_j for the numbers of places j that count: c[d] = sum_j a_j C(l - d, j)."""
-    shares: dict[int, int] = {}
+def _shares(length: int, table: Table) -> dict[int, float]:
+    """Return a_j for the numbers of places j that count: c[d] = sum_j a_j C(l - d, j); rounded only in the end."""
+    shares: dict[int, int | Fraction] = {}
     for d in range(len(table) - 1, -1, -1):
         rest = table[d] - sum(a * comb(length - d, j) for j, a in shares.items())
         if rest:
             shares[length - d] = rest
-    return shares
+    return {j: float(a) for j, a in shares.items()}
 
 
-def _patterns_are_cheaper(A: Counts, B: Counts, length: int, shares: dict[int, int]) -> bool:
+def _patterns_are_cheaper(A: Counts, B: Counts, length: int, shares: dict[int, float]) -> bool:
     if A.codes.shape[1] > 1 or sum(comb(length, j) for j in shares) > MOST_PATTERNS:
         return False
     entries, pairs = float(len(A.values) + len(B.values)), float(len(A.values)) * len(B.values)
@@ -114,7 +117,7 @@ def _patterns_are_cheaper(A: Counts, B: Counts, length: int, shares: dict[int, i
     return cost < PAIR_COST * pairs
 
 
-def _by_patterns(A: Counts, B: Counts, length: int, shares: dict[int, int]) -> Array:
+def _by_patterns(A: Counts, B: Counts, length: int, shares: dict[int, float]) -> Array:
     bits = field_bits(A.alphabet.size)
     field = (1 << bits) - 1
     left, right = (counts.codes[:, 0].astype(np.uint64) for counts in (A, B))
