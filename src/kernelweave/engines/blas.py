@@ -30,14 +30,19 @@ class _Limit:
         with self.lock:
             if self.inside == 0:
                 self.noted = [library.get_num_threads() for library in _libraries()]
-                _set([1] * len(self.noted))
+                self._change([1] * len(self.noted))
             self.inside += 1
 
     def leave(self) -> None:
         with self.lock:
             self.inside -= 1
             if self.inside == 0:
-                _set(self.noted)
+                self._change(self.noted)
+
+    def _change(self, numbers: list[int]) -> None:
+        """Set the numbers of threads where there are others than one to note."""
+        if any(number != 1 for number in self.noted):
+            _set(numbers)
 
 
 _limit = _Limit()

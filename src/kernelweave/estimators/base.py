@@ -7,6 +7,7 @@ that they solve; what stands here is the same for all of them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,12 @@ class Estimator(BaseEstimator, ABC):
     _learns: TargetKind
     intercept_: Array
     expansion_: Expansion
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        """Return the names of the parameters, read from the signature once: every fit asks for them several times."""
+        return super()._get_param_names()
 
     @property
     def _task(self) -> str:

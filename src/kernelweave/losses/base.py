@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
+from functools import cache
 from numbers import Real
 from typing import Any
 
@@ -101,6 +102,7 @@ class Loss(ABC):
             one.check(getattr(self, one.name))
 
     @classmethod
+    @cache
     def parameters(cls) -> tuple[Parameter, ...]:
         """Return what the loss depends on, in the order in which its spelling gives them."""
         return tuple(Parameter(one.name, one.default, **one.metadata) for one in fields(cls))  # type: ignore[arg-type]
@@ -172,8 +174,8 @@ class Loss(ABC):
 
     def dual_term(self, alpha: Array, y: Array, cost: Array) -> float:
         """Return ``-sum_i c_i loss*(-alpha_i / c_i, y_i)``; rows without cost must have alpha = 0."""
-        paid = cost > 0
-        if np.any(alpha[~paid] != 0):
+        paid = every(cost > 0)
+        if not isinstance(paid, slice) and np.any(alpha[~paid] != 0):
             return -np.inf
         c = cost[paid]
         return -float(np.einsum("i,i->", c, self.conjugate(-alpha[paid] / c, y[paid])))
@@ -184,6 +186,17 @@ class Loss(ABC):
         scale = np.where(cost > 0, cost, 1.0)
         closed = cost > 0
         return np.where(closed, -high * scale, 0.0), np.where(closed, -low * scale, 0.0)
+
+
+def every(some: Array) -> Array | slice:
+    """Return a mask, or where it holds all rows the slice of them: that copies nothing.
+
+    Examples
+    --------
+    >>> every(np.array([True, True])), every(np.array([True, False]))
+    (slice(None, None, None), array([ True, False]))
+    """
+    return slice(None) if some.all() else some
 
 
 def inside(u: Array, low: Array | float, high: Array | float, value: Array) -> Array:

@@ -69,11 +69,11 @@ def open_parameters(text: str) -> set[str]:
 def _parse(text: str, task: str | None) -> tuple[type[Loss], dict[str, float]]:
     """Return the class that a text names and the parameters that it gives."""
     name, *values = text.split(":") if isinstance(text, str) else (text,)
-    listed = ", ".join(losses_for(task))
     if not isinstance(name, str) or name not in LOSSES:
-        raise ValueError(f"loss={text!r} is unknown; choose one of {listed}.")
+        raise ValueError(f"loss={text!r} is unknown; choose one of {', '.join(losses_for(task))}.")
     loss = LOSSES[name]
     if task not in (None, loss.task):
+        listed = ", ".join(losses_for(task))
         raise ValueError(f"loss={text!r} is for {loss.task}, not for {task}; choose one of {listed}.")
     known = loss.parameters()
     if len(values) > len(known):

@@ -7,6 +7,7 @@ chosen for the problem that comes of it.  Registries are imported when asked for
 from __future__ import annotations
 
 import inspect
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kernelweave.operators.base import (
@@ -225,9 +226,15 @@ def _as_dict(params: dict[str, Any] | None) -> dict[str, Any]:
     return dict(params or {})
 
 
+@cache
+def _parameters(make: type) -> tuple[str, ...]:
+    """Return what a solver takes."""
+    return tuple(inspect.signature(make).parameters)
+
+
 def _made(make: type, asked: str, name: str, given: dict[str, Any], params: dict[str, Any] | None) -> Any:
     """Return a solver with its parameters; say which it takes where they do not fit."""
-    known = inspect.signature(make).parameters
+    known = _parameters(make)
     if not set(given) <= set(known):
         takes = ", ".join((*known, *(("store",) if name == "chunking" else ()))) or "no parameters"
         chosen = f"solver={name!r}" if asked == name else f"the solver {name!r} that 'auto' has chosen"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernelweave._numba import jit
 from kernelweave.losses import Loss
 from kernelweave.operators.base import Operator
 
@@ -33,8 +34,17 @@ def dot(a: Array, b: Array) -> float:
 
 def block_squares(w: Array, offsets: Array) -> Array:
     """Return the squared norm of each block of w, (m,); a block may be empty."""
-    owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    return np.bincount(owner, w * w, len(offsets) - 1)
+    out = np.empty(len(offsets) - 1)
+    _block_squares(w, offsets, out)
+    return out
+
+
+@jit
+def _block_squares(w, offsets, out):  # type: ignore[no-untyped-def]
+    for k in range(len(out)):
+        out[k] = 0.0
+        for j in range(offsets[k], offsets[k + 1]):
+            out[k] += w[j] * w[j]
 
 
 @dataclass(frozen=True)

@@ -85,9 +85,9 @@ def weigh(task: Task) -> Weighed:
         if task.need not in candidate.needs:
             continue
         reason = candidate.fits(task)
-        if reason is None and candidate.bytes(task) > candidate.allowed(task):
-            size, allowed = show_bytes(candidate.bytes(task)), show_bytes(candidate.allowed(task))
-            reason = f"{candidate.what(task)} take {size}, more than the {allowed} allowed"
+        if reason is None and not task.is_little(size := candidate.bytes(task)) and size > candidate.allowed(task):
+            allowed = show_bytes(candidate.allowed(task))
+            reason = f"{candidate.what(task)} take {show_bytes(size)}, more than the {allowed} allowed"
             short.append(candidate)
         if reason is None:
             try:

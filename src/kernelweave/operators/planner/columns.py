@@ -53,6 +53,10 @@ class ColumnTask(Task):
     held: float = 0.0
     pool_family: Any = None
 
+    def is_little(self, size: float) -> bool:
+        """Count every byte: the kernels of a pool are many."""
+        return False
+
     @property
     def numbers(self) -> list[int]:
         """The numbers of the kernels in the pool."""

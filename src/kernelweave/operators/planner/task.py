@@ -22,6 +22,8 @@ from kernelweave.operators.gram.mixture import Family
 from kernelweave.operators.kmers.positional import LetterRows
 from kernelweave.operators.memory import memory_budget
 
+LITTLE = 1 << 22
+"""Bytes beside which what Python and numpy take is much: finding out how many are free takes longer than using them."""
 GRAM_UP_TO = 2000
 """Rows up to which a Gram matrix is quicker than a normal vector even for kernels with explicit features."""
 NEEDS = {
@@ -70,6 +72,10 @@ class Task:
     def budget(self) -> int:
         """The memory limit in bytes."""
         return memory_budget(self.limit)
+
+    def is_little(self, size: float) -> bool:
+        """Tell whether so many bytes are there whatever else is: where nobody has set a limit, none is looked up."""
+        return self.limit in (None, "auto") and size <= LITTLE
 
     @cached_property
     def n(self) -> int:

@@ -105,6 +105,9 @@ def table(rows: Rows, scale: Array) -> Any:
 def correlated(rows: Rows, coef: Array, width: int, engine: Engine) -> Array:
     """Return ``X' coef``, (width,), from sums over fixed shards that are added in their order."""
     shards = sum_shards(rows, width)
+    if len(shards) == 1:
+        rows.correlate(coef, shards[0], total := np.zeros(width))
+        return total
     sums = [np.zeros(width) for _ in shards] or [np.zeros(width)]
     engine.map_into(sums[: len(shards)], partial(rows.correlate, coef), shards)
     rest = sums[1:]

@@ -13,11 +13,12 @@ A multiple of alpha may be a better dual point: along s alpha the dual objective
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from kernelweave.losses.base import every
 from kernelweave.operators.base import HasDesign
 from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint, relative_gap
 from kernelweave.solvers.loop import Limits, Stop
@@ -29,12 +30,16 @@ CLOSE = 1e-15
 """Newton's method for the intercept ends when a step is shorter than this, relative to where it stands."""
 
 
+NOTHING = DualPoint(np.empty(0), -np.inf)
+"""A dual point that proves nothing."""
+
+
 @dataclass(frozen=True)
 class PrimalEvaluation:
     """The objective, seen from one normal vector.
 
     w (width,), b; f (n,) outputs with b; alpha (n,); v = X' alpha (width,); norms (m,) of the blocks of w;
-    q (m,) squared norms of the blocks of v; primal objective and the weights that belong to w.
+    q (m,) squared norms of the blocks of v; primal objective and the weights that belong to w; the best dual point.
     """
 
     w: Array
@@ -46,6 +51,7 @@ class PrimalEvaluation:
     q: Array
     beta: Array
     primal: float
+    dual: DualPoint = NOTHING
 
 
 class PrimalSolver:
@@ -80,14 +86,17 @@ class PrimalSolver:
         """Look at the objective from w, with the best intercept near b; costs one pass over the rows."""
         f = self.outputs(w)
         b = intercept_at(self.problem, f, b)
-        f += b
+        return self.look(w, b, f + b)
+
+    def look(self, w: Array, b: float, f: Array) -> PrimalEvaluation:
+        """Look at the objective from w, whose outputs with the intercept b are f."""
         alpha = self.slopes(f)
         v = self.design.correlate(alpha)
         self.passes += 1.0
         norms = np.sqrt(block_squares(w, self.design.offsets))
-        beta = self.weights(norms)
-        seen = PrimalEvaluation(w.copy(), b, f, alpha, v, norms, block_squares(v, self.design.offsets), beta, 0.0)
-        seen = PrimalEvaluation(**{**vars(seen), "primal": self.primal(seen)})
+        beta, q = self.weights(norms), block_squares(v, self.design.offsets)
+        seen = PrimalEvaluation(w.copy(), b, f, alpha, v, norms, q, beta, self.primal(norms, beta, f, b))
+        seen = replace(seen, dual=self.dual(seen))
         self.pending.append(seen)
         return seen
 
@@ -112,10 +121,10 @@ class PrimalSolver:
         """Return the dual norm of the energies."""
         return self.problem.ball.support(q)
 
-    def primal(self, seen: PrimalEvaluation) -> float:
-        """Return the primal objective at a look."""
-        value = self.regularizer(seen.norms, seen.beta) + dot(self.cost, self.problem.loss.value(seen.f, self.y))
-        return value + (0.5 * seen.b**2 if self.problem.intercept == "regularized" else 0.0)
+    def primal(self, norms: Array, beta: Array, f: Array, b: float) -> float:
+        """Return the primal objective at block norms, weights, outputs with the intercept, and the intercept."""
+        value = self.regularizer(norms, beta) + dot(self.cost, self.problem.loss.value(f, self.y))
+        return value + (0.5 * b**2 if self.problem.intercept == "regularized" else 0.0)
 
     def dual(self, seen: PrimalEvaluation) -> DualPoint:
         """Return the better of two dual points: the slopes of a look, and their best multiple by one Newton step."""
@@ -129,11 +138,11 @@ class PrimalSolver:
 
     def gap(self, seen: PrimalEvaluation) -> float:
         """Return the relative gap between the two points of one look."""
-        return relative_gap(seen.primal, self.dual(seen).value)
+        return relative_gap(seen.primal, seen.dual.value)
 
     def _multiple(self, seen: PrimalEvaluation) -> float:
-        alpha, paid = seen.alpha, (seen.alpha != 0) & (self.cost > 0)
-        if not paid.any():
+        alpha, paid = seen.alpha, every((seen.alpha != 0) & (self.cost > 0))
+        if not len(alpha[paid]):
             return 0.0
         size = self.support(seen.q) + (alpha.sum() ** 2 if self.problem.intercept == "regularized" else 0.0)
         bend = (self.cost * self.problem.loss.curvature(seen.f, self.y))[paid]
@@ -148,7 +157,7 @@ class PrimalSolver:
         """Offer what was seen since the last certificate."""
         for seen in self.pending:
             point = PrimalPoint(seen.alpha[None, :], np.array([seen.b]), seen.primal, seen.beta, seen.w[None, :])
-            ledger.offer(primal=point, dual=self.dual(seen))
+            ledger.offer(primal=point, dual=seen.dual)
         self.pending = []
         return {"passes": self.passes}
 

@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from kernelweave._numba import jit
+from kernelweave.solvers.problems import SUFFICIENT, TINY
 
 CLOSE = 1e-14
 """Newton's method for a length ends when a step is shorter than this, relative to the length."""
@@ -98,21 +101,67 @@ def block_length(size, bound, others, r):  # type: ignore[no-untyped-def]
 
 
 @jit
-def add_curvature(u, offsets, norms, r, total, M):  # type: ignore[no-untyped-def]
-    """Add the Hessian of ``1/2 total^(2/r)``, ``total = rest + sum_k |u_k|^r``, to M; no block may be zero.
+def newton_system(H, offsets, norms, least, ridge, r, rest, u, slope):  # type: ignore[no-untyped-def]
+    """Return the columns of the blocks longer than `least`, and Hessian and gradient of the objective in them.
 
-    With ``c = total^((2 - r) / r)`` block k has ``c |u_k|^(r-2) (I + (r - 2) n n')``, n its direction, and all blocks
-    share ``(2 - r) total^((2 - 2r) / r) z z'``, z_k = |u_k|^(r-1) n.
+    With ``total = rest + sum_k |u_k|^r`` and ``c = total^((2 - r) / r)`` the group norm adds
+    ``c |u_k|^(r-2) (I + (r - 2) n n')`` in block k, n its direction, and all blocks share
+    ``(2 - r) total^((2 - 2r) / r) z z'``, z_k = |u_k|^(r-1) n.
     """
-    c, shared = total ** ((2.0 - r) / r), math.sqrt(2.0 - r) * total ** ((1.0 - r) / r)
-    z = u.copy()
+    width, total = 0, rest
     for k in range(len(norms)):
-        power = norms[k] ** (r - 2.0)
-        for i in range(offsets[k], offsets[k + 1]):
-            z[i] = shared * power * u[i]
-            M[i, i] += c * power
+        total += norms[k] ** r
+        width += offsets[k + 1] - offsets[k] if norms[k] > least else 0
+    some, z, gradient = np.empty(width, np.int64), np.empty(width), np.empty(width)
+    M, top, filled = np.empty((width, width)), 0.0, 0
+    for k in range(len(norms)):
+        for j in range(offsets[k], offsets[k + 1] if norms[k] > least else offsets[k]):
+            some[filled], top, filled = j, max(top, H[j, j]), filled + 1
+    c, shared, first = total ** ((2.0 - r) / r), math.sqrt(2.0 - r) * total ** ((1.0 - r) / r), 0
+    for k in range(len(norms)):
+        last = first + offsets[k + 1] - offsets[k] if norms[k] > least else first
+        power = norms[k] ** (r - 2.0) if last > first else 0.0
+        for i in range(first, last):
+            row, x = some[i], u[some[i]]
+            z[i], gradient[i] = shared * power * x, slope[row] + c * power * x
+            for j in range(i + 1):
+                M[i, j] = H[row, some[j]] + z[i] * z[j]
+            for j in range(first, i + 1):
+                M[i, j] += (r - 2.0) * c * power * (x / norms[k]) * (u[some[j]] / norms[k])
+            M[i, i] += c * power + ridge * top
+        first = last
+    return some, M, gradient
+
+
+@jit
+def go_along(H, offsets, r, rest, some, step, fall, most, u, slope, norms):  # type: ignore[no-untyped-def]
+    """Go along a step of some columns as far as the objective falls enough, at most `most` halvings; else stay."""
+    move, turned, lengths = np.zeros(len(u)), np.zeros(len(u)), np.empty(len(norms))
+    first, second, now = 0.0, 0.0, rest
+    for i in range(len(some)):
+        move[some[i]] = step[i]
+        first += slope[some[i]] * step[i]
+        for j in range(len(turned)):
+            turned[j] += step[i] * H[some[i], j]
+    for i in range(len(some)):
+        second += turned[some[i]] * step[i]
+    for k in range(len(norms)):
+        now += norms[k] ** r
+    share = 1.0
+    for _ in range(most):
+        total = rest
+        for k in range(len(norms)):
+            square = 0.0
             for j in range(offsets[k], offsets[k + 1]):
-                M[i, j] += (r - 2.0) * c * power * (u[i] / norms[k]) * (u[j] / norms[k])
-    for i in range(len(z)):
-        for j in range(len(z)):
-            M[i, j] += z[i] * z[j]
+                square += (u[j] + share * move[j]) ** 2
+            lengths[k] = math.sqrt(square)
+            total += lengths[k] ** r
+        change = 0.5 * (total ** (2.0 / r) - now ** (2.0 / r)) + share * first + 0.5 * share * share * second
+        if change <= min(SUFFICIENT * share * fall, -TINY):
+            for k in range(len(norms)):
+                norms[k] = lengths[k]
+            for j in range(len(u)):
+                u[j] += share * move[j]
+                slope[j] += share * turned[j]
+            return
+        share *= 0.5

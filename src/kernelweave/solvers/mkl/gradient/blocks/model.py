@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-from kernelweave.solvers.mkl.gradient.blocks.loops import add_curvature, block_bounds, descend
-from kernelweave.solvers.problems import SUFFICIENT, TINY, Array
+from kernelweave.solvers.mkl.gradient.blocks.loops import block_bounds, descend, go_along, newton_system
+from kernelweave.solvers.problems import Array
 
 PASSES, PASSES_PER_COLUMN = 5, 0.05
 """Passes of coordinate descent between Newton steps: so many that they cost about as much as the step."""
@@ -68,34 +68,14 @@ class Model:
 
     def _newton(self, u: Array, slope: Array, norms: Array) -> float:
         """Move the blocks that are not zero by a Newton step; return what it was to gain, 0 where it is impossible."""
-        blocks = norms > NEGLIGIBLE * norms.max()
-        some = np.flatnonzero(blocks[self.owner])
-        if not 0 < len(some) <= NEWTON_COLUMNS:
+        least = NEGLIGIBLE * norms.max(initial=0.0)
+        if not 0 < self.sizes[norms > least].sum() <= NEWTON_COLUMNS:
             return 0.0
-        part, lengths, total = u[some], norms[blocks], float(self.rest + (norms**self.r).sum())
-        M = self.H[np.ix_(some, some)]
-        M[np.diag_indices_from(M)] += RIDGE * M.diagonal().max()
-        add_curvature(part, np.concatenate([[0], np.cumsum(self.sizes[blocks])]), lengths, self.r, total, M)
-        pull = total ** ((2.0 - self.r) / self.r) * lengths ** (self.r - 2.0)
-        gradient = slope[some] + np.repeat(pull, self.sizes[blocks]) * part
-        _, step, failed = dposv(M, -gradient, overwrite_a=True)
-        if failed or not np.isfinite(step).all():
+        given = self.H, self.offsets
+        some, M, gradient = newton_system(*given, norms, least, RIDGE, self.r, self.rest, u, slope)
+        _, step, failed = dposv(M.T, -gradient, overwrite_a=True)
+        fall = float(gradient @ step)
+        if failed or not np.isfinite(fall):
             return 0.0
-        self._search(u, slope, norms, some, step, float(gradient @ step))
-        return -float(gradient @ step)
-
-    def _search(self, u: Array, slope: Array, norms: Array, some: Array, step: Array, fall: float) -> None:
-        """Go along a step as far as the objective falls enough; stay where it does not."""
-        turned = step @ self.H[some]
-        first, second, now = float(slope[some] @ step), float(turned[some] @ step), self.norm_term(norms)
-        share = 1.0
-        for _ in range(HALVINGS):
-            new = u.copy()
-            new[some] += share * step
-            lengths = self.norms(new)
-            change = self.norm_term(lengths) - now + share * first + 0.5 * share * share * second
-            if change <= min(SUFFICIENT * share * fall, -TINY):
-                u[:], norms[:] = new, lengths
-                slope += share * turned
-                return
-            share *= 0.5
+        go_along(*given, self.r, self.rest, some, step, fall, HALVINGS, u, slope, norms)
+        return -fall

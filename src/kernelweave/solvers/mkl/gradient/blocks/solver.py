@@ -107,6 +107,10 @@ class BlockCoordinate(PrimalSolver):
         self.entered = not self.working.all()
         if not self.entered:
             return
+        if self.design.width <= self.room:
+            self.entered = False
+            self._work_on(np.ones(self.design.m, bool))
+            return
         self._screen(seen)
         far = np.where(self.alive, self._violations(seen), 0.0)
         used = self._stay(seen)
@@ -120,16 +124,24 @@ class BlockCoordinate(PrimalSolver):
         if self.entered:
             self.room = min(MOST_COLUMNS, 2 * self.room)
         if not np.array_equal(used, self.working):
-            self.working, before = used, self.chosen
-            self.chosen = np.flatnonzero(np.repeat(used, self.sizes))
-            self.columns, self.H = self.design.columns(self.chosen), np.empty((0, 0))
-            self._carry(before)
+            self._work_on(used)
+
+    def _work_on(self, used: Array) -> None:
+        """Take other blocks for the working set, (m,) bool; what is known of columns that stay is kept."""
+        self.working, before = used, self.chosen
+        self.chosen = np.flatnonzero(np.repeat(used, self.sizes))
+        self.columns, self.H = self.design.columns(self.chosen), np.empty((0, 0))
+        gram, known = np.zeros((len(self.chosen), len(self.chosen))), np.zeros(len(self.chosen), bool)
+        if len(before):
+            old, known = np.searchsorted(before, self.chosen), np.isin(self.chosen, before)
+            gram[np.ix_(known, known)] = self.gram[np.ix_(old[known], old[known])]
+        self.gram, self.fresh = gram, np.flatnonzero(~known)
 
     def _screen(self, seen: PrimalEvaluation) -> None:
         """Leave out the blocks that are zero at the optimum of p = 1."""
         if self.r > 1.0:
             return
-        dual = self.dual(seen)
+        dual = seen.dual
         multiple = dot(dual.alpha[0], seen.alpha) / max(dot(seen.alpha, seen.alpha), TINY)
         gap = seen.primal - dual.value + SLACK * abs(seen.primal)
         self.alive &= ~screened(multiple * np.sqrt(seen.q), self.frobenius, gap, self.problem.loss.bend)
@@ -142,13 +154,6 @@ class BlockCoordinate(PrimalSolver):
             if self.sizes[stay].sum() <= MOST_COLUMNS // 2 or self.design.width <= MOST_COLUMNS:
                 return stay
         return np.zeros(len(used), bool)
-
-    def _carry(self, before: Array) -> None:
-        """Keep what is known of the Gram matrix of columns that stay."""
-        old, known = np.searchsorted(before, self.chosen), np.isin(self.chosen, before)
-        gram = np.zeros((len(self.chosen), len(self.chosen)))
-        gram[np.ix_(known, known)] = self.gram[np.ix_(old[known], old[known])]
-        self.gram, self.fresh = gram, np.flatnonzero(~known)
 
     def outputs(self, w: Array) -> Array:
         """Return ``X w``; the columns of a working set that has all blocks in use are enough."""
@@ -189,21 +194,20 @@ class BlockCoordinate(PrimalSolver):
 
     def _search(self, seen: PrimalEvaluation, step: Array, fall: float) -> PrimalEvaluation:
         """Go along a step as far as the objective falls enough, and evaluate there."""
-        along = np.zeros(self.design.n)
-        self.columns.outputs(step, slice(0, self.design.n), along)
-        share, w, plain = 1.0, seen.w.copy(), seen.f - seen.b
+        share, w, plain, along = 1.0, seen.w.copy(), seen.f - seen.b, np.empty(0)
         for _ in range(HALVINGS):
             w[self.chosen] = seen.w[self.chosen] + share * step
-            f = plain + share * along
+            f = plain + share * along if len(along) else self.outputs(w)
             b = intercept_at(self.problem, f, seen.b)
             value = self._objective(w, f + b, b)
             if value <= seen.primal + SUFFICIENT * share * fall + ROUNDING * abs(seen.primal):
                 break
+            along = along if len(along) else f - plain
             share *= 0.5
         shortened = max(DAMPING, 2.0 * self.damping)
         self.damping = min(1.0, shortened) if share < 1.0 else 0.25 * self.damping
         self.damping = self.damping if self.damping >= LEAST_DAMPING else 0.0
-        return self.evaluate(w, b)
+        return self.evaluate(w, b) if len(along) else self.look(w, b, f + b)
 
     def _objective(self, w: Array, f: Array, b: float) -> float:
         norms = np.sqrt(block_squares(w, self.design.offsets))
