@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from kernelweave._version import __version__
+from kernelweave.cli.convert import convert
 from kernelweave.cli.evaluate import evaluate
 from kernelweave.cli.inspect import inspect
 from kernelweave.cli.options import as_option
@@ -93,7 +94,7 @@ def sentence(error: Exception) -> str:
     return text
 
 
-for _command in (train, predict, evaluate, inspect):
+for _command in (train, predict, evaluate, inspect, convert):
     app.command()(guarded(_command))
 
 

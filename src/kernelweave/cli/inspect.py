@@ -163,6 +163,8 @@ def certificate_line(values: dict[str, Any]) -> str:
     gap, tol = max(values["duality_gap"], 0.0), values["parameters"]["tol"]
     if not math.isfinite(gap) and values.get("streamed"):
         return "none yet: the rows came in blocks; certify(X, y) of the model computes the gap on all of them"
+    if not math.isfinite(values["objective"]):
+        return "none: the model was converted, and its file has no training rows"
     if not math.isfinite(gap):
         return f"none: objective {values['objective']:.6g}, stopped before a bound was found"
     judged = f"(tol {tol:g} {'reached' if values['converged'] else 'NOT reached'})"
