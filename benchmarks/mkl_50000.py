@@ -5,6 +5,7 @@
 
 The problem is that of `mkl_widths.py` with twice as many columns and widths.  Every norm has a process of its own: its
 largest resident memory is what is reported.  Kernels are made within the time; compilation is kept out by small fits.
+A line is shown and written as soon as its norm is done.
 """
 
 from __future__ import annotations
@@ -70,9 +71,11 @@ def main() -> None:
         print(json.dumps(measure(int(n), float(norm), float(tol), limit)))
         return
     print(conditions("scikit-learn"))
-    rows = [in_new_process(options.rows, norm, options.tol, options.memory) for norm in options.norms]
-    print(show(rows))
-    print(write_csv("mkl_50000", rows))
+    rows: list[Row] = []
+    for norm in options.norms:
+        rows.append(in_new_process(options.rows, norm, options.tol, options.memory))
+        write_csv("mkl_50000", rows)
+        print(show(rows[-1:]), flush=True)
 
 
 if __name__ == "__main__":

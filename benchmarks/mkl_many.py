@@ -8,7 +8,7 @@ around its number of columns.  Timed is the whole fit at the defaults, from kern
 
 `--judge` computes both objectives anew: the classifier from the kernels with weight, the bound from the energies of all
 kernels, each by its own kernel values in double precision on the rows where the dual point is not zero.
-Compilation is kept out by a smaller fit.
+Compilation is kept out by a smaller fit.  A line is shown and written as soon as its norm is done.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ def main() -> None:
             "predict": first.wall, "peak GB": peak_memory() / 1e9, "plan": model.memory_plan_.kind,
             "judged gap": judged_gap(model, X, y, options.cost, p) if options.judge else None,
         })  # fmt: skip
-    print(show(lines))
-    write_csv("mkl_many", lines)
+        write_csv("mkl_many", lines)
+        print(show(lines[-1:]), flush=True)
     print(conditions())
 
 

@@ -20,16 +20,17 @@ Y = RNG.integers(0, 2, size=60)
 class Toy:
     """Bounds that follow a script."""
 
-    limits = Limits(100, rows=5, inside=1000, patience=10)
+    limits = Limits(100, rows=5, inside=1000, idle=200, patience=10)
 
-    def __init__(self, primal):
-        self.primal, self.at, self.spent = primal, 0, 0
+    def __init__(self, primal, effort=0):
+        self.primal, self.effort, self.at, self.spent = primal, effort, 0, 0
 
     def init(self, problem, start, stop):
         self.most = stop.max_iter
 
     def step(self):
         self.at += 1
+        self.spent += self.effort
 
     def certify(self, ledger):
         ledger.offer(PrimalPoint(np.zeros(1), 0.0, self.primal(self.at)), DualPoint(np.zeros(1), 0.0))
@@ -56,6 +57,15 @@ class Nothing:
 )
 def test_how_a_run_ends(primal, ended, iterations):
     result = run(Toy(primal), Nothing(), Stop(1e-6))
+    assert (result.ended, result.n_iter) == (ended, iterations)
+
+
+@pytest.mark.parametrize(
+    ("primal", "effort", "ended", "iterations"),
+    [(lambda t: 0.95**t, 50, "effort", 20), (lambda t: 1.0, 100, "stalled", 4), (lambda t: 1.0, 10, "stalled", 12)],
+)
+def test_effort_inside_ends_a_run(primal, effort, ended, iterations):
+    result = run(Toy(primal, effort), Nothing(), Stop(1e-6))
     assert (result.ended, result.n_iter) == (ended, iterations)
 
 

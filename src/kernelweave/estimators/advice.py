@@ -69,7 +69,7 @@ def course(result: Result, facts: Facts) -> str:
     """Say how the run ended."""
     if result.ended == "stalled":
         return " and no longer falls"
-    if facts.limit == -1 or math.isinf(result.gap):
+    if facts.limit == -1 or result.ended == "effort" or math.isinf(result.gap):
         return ", the limit of " + f"solver={facts.solver!r}"
     return ""
 

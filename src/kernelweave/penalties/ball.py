@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernelweave._numba import jit
+
 Array = np.ndarray
 HALVINGS, NEWTON_STEPS = 200, 60
 """More than double precision can tell apart, and more than Newton's method needs on a concave curve."""
@@ -89,14 +91,9 @@ class LpBall:
         r = self.exponent
         if r == 2.0 or not norms.any():
             return norms / (1.0 + strength)
-        low, high = 0.0, float((norms**r).sum() ** (1.0 / r))
-        for _ in range(HALVINGS):
-            middle = 0.5 * (low + high)
-            if middle in (low, high):
-                break
-            size = float((_shrunk(norms, strength * middle ** (2.0 - r), r) ** r).sum() ** (1.0 / r))
-            low, high = (middle, high) if size > middle else (low, middle)
-        return _shrunk(norms, strength * high ** (2.0 - r), r)
+        out = np.empty(len(norms))
+        _proximal(np.ascontiguousarray(norms, dtype=float), float(strength), r, out)
+        return out
 
     def uniform(self, m: int) -> Array:
         """Return m equal weights on the border of the set."""
@@ -108,21 +105,6 @@ class LpBall:
         if np.isinf(self.p):
             return weights / top
         return weights / (top * float(((weights / top) ** self.p).sum()) ** (1.0 / self.p))
-
-
-def _shrunk(norms: Array, pull: float, r: float) -> Array:
-    """Return the a >= 0 with ``a + pull a^(r-1) = norms``, from the left: on a concave curve no step goes too far."""
-    if r == 1.0:
-        return np.maximum(norms - pull, 0.0)
-    a = np.minimum(norms / 2.0, (norms / (2.0 * pull)) ** (1.0 / (r - 1.0)))
-    moving = a > 0
-    for _ in range(NEWTON_STEPS):
-        power = pull * a[moving] ** (r - 1.0)
-        step = (norms[moving] - a[moving] - power) / (1.0 + (r - 1.0) * power / a[moving])
-        a[moving] += step
-        if np.all(np.abs(step) <= CLOSE * a[moving]):
-            break
-    return a
 
 
 def project_simplex(point: Array) -> Array:
@@ -138,3 +120,43 @@ def project_simplex(point: Array) -> Array:
     sums = np.cumsum(falling) - 1.0
     last = np.flatnonzero(falling * np.arange(1, len(point) + 1) > sums)[-1]
     return np.maximum(point - sums[last] / (last + 1.0), 0.0)
+
+
+@jit
+def _proximal(norms: Array, strength: float, r: float, out: Array) -> None:
+    """Find s = |out|_r by halving, in units of the largest norm, and write the block norms that belong to it."""
+    top = norms.max()
+    low, high = 0.0, 0.0
+    for k in range(len(norms)):
+        high += (norms[k] / top) ** r
+    high = high ** (1.0 / r)
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        if middle == low or middle == high:
+            break
+        pull, size = strength * middle ** (2.0 - r), 0.0
+        for k in range(len(norms)):
+            size += _shrunk(norms[k] / top, pull, r) ** r
+        if size ** (1.0 / r) > middle:
+            low = middle
+        else:
+            high = middle
+    for k in range(len(norms)):
+        out[k] = top * _shrunk(norms[k] / top, strength * high ** (2.0 - r), r)
+
+
+@jit
+def _shrunk(norm: float, pull: float, r: float) -> float:
+    """Return the a >= 0 with ``a + pull a^(r-1) = norm``, from the left: on a concave curve no step goes too far."""
+    if r == 1.0:
+        return max(norm - pull, 0.0)
+    a = min(norm / 2.0, (norm / (2.0 * pull)) ** (1.0 / (r - 1.0))) if pull > 0.0 else norm
+    if a == 0.0:
+        return 0.0
+    for _ in range(NEWTON_STEPS):
+        power = pull * a ** (r - 1.0)
+        step = (norm - a - power) / (1.0 + (r - 1.0) * power / a)
+        a += step
+        if abs(step) <= CLOSE * a:
+            break
+    return a

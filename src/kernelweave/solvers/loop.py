@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -38,7 +39,8 @@ class Limits:
 
     iterations : most iterations, where the user sets no limit
     rows : one more iteration for every so many rows; 0 for none
-    inside : most effort of solvers inside, in all; 0 for no limit
+    inside : most effort of solvers inside, or passes that make features afresh, in all; 0 for no limit
+    idle : such effort without progress after which a run has stalled; 0 for any
     effort : what an iteration counts where this solver is inside of another
     patience : iterations without progress after which a run has stalled; later as many as led to the last progress
     instead : solvers that may do where this one gives up, best first
@@ -47,6 +49,7 @@ class Limits:
     iterations: int = 10_000
     rows: int = 0
     inside: int = 0
+    idle: int = 0
     effort: int = 1
     patience: int = 1000
     instead: tuple[str, ...] = ()
@@ -77,9 +80,9 @@ def limits_of(solver: Any) -> Limits:
 class Stall:
     """Tells whether a run still moves.
 
-    The gap, or one of the objectives, must gain a share of itself within a window of iterations.  The window is the
-    patience of the solver, and as long as the way to the last progress where that is longer: a run that gets ever
-    slower is let go.
+    The gap, or one of the objectives, must gain a share of itself within a window of iterations, or of the effort of
+    solvers inside.  The window is the patience of the solver, and as long as the way to the last progress where that is
+    longer: a run that gets ever slower is let go.
     """
 
     def __init__(self, patience: int):
@@ -158,7 +161,7 @@ def run(solver: Solver, problem: Any, stop: Stop, monitor: Monitor | None = None
     limits = limits_of(solver)
     stop = stop if stop.max_iter >= 0 else replace(stop, max_iter=limits.most(_rows(problem)))
     ledger, trace, iteration, ended = Ledger(problem.smallest_scale), Trace(), 0, "limit"
-    stall = Stall(limits.patience)
+    stall, idle = Stall(limits.patience), Stall(limits.idle or sys.maxsize)
     try:
         solver.init(problem, start, stop)
         while iteration < stop.max_iter:
@@ -173,10 +176,12 @@ def run(solver: Solver, problem: Any, stop: Stop, monitor: Monitor | None = None
             if ledger.gap <= stop.tol or asked:
                 ended = "tol" if ledger.gap <= stop.tol else "interrupted"
                 break
-            if stall.stalled(iteration, primal, dual):
+            spent = int(getattr(solver, "spent", 0))
+            if stall.stalled(iteration, primal, dual) or idle.stalled(spent, primal, dual):
                 ended = "stalled"
                 break
-            if limits.inside and getattr(solver, "spent", 0) >= limits.inside:
+            if limits.inside and spent >= limits.inside:
+                ended = "effort"
                 break
     except KeyboardInterrupt:
         ended = "interrupted"

@@ -24,7 +24,9 @@ class Trace:
         """Append a line."""
         length = len(self.columns["seconds"])
         for name, value in values.items():
-            self.columns.setdefault(name, [np.nan] * length).append(float(value))
+            if name not in self.columns:
+                self.columns[name] = [np.nan] * length
+            self.columns[name].append(float(value))
         for column in self.columns.values():
             column.extend([np.nan] * (length + 1 - len(column)))
 
@@ -42,7 +44,8 @@ class Trace:
 class Result:
     """The best primal point, the dual point that certifies it, the history, and what ended it.
 
-    A run ends by "tol", "limit" (of iterations), "stalled" (nothing moved any more) or "interrupted".
+    A run ends by "tol", "limit" (of iterations), "effort" (its other limit), "stalled" (nothing moved any more) or
+    "interrupted".
     """
 
     primal: PrimalPoint

@@ -77,6 +77,11 @@ class PrimalSolver:
         """Move the normal vector."""
         raise TypeError(f"{type(self).__name__} does not say how to move.")
 
+    @property
+    def spent(self) -> int:
+        """Passes that made features afresh, each of which takes many times as long as one over features in memory."""
+        return int(self.passes) if self.design.streamed else 0
+
     @cached_property
     def owner(self) -> Array:
         """The kernel of each column, (width,)."""

@@ -35,7 +35,7 @@ class ProximalGradient(PrimalSolver):
     momentum : False for plain proximal gradient steps
     """
 
-    limits = Limits(10_000, patience=500, instead=("svrg", "lp"))
+    limits = Limits(10_000, inside=1000, patience=500, instead=("svrg", "lp"))
 
     def __init__(self, momentum: bool = True):
         self.momentum = momentum

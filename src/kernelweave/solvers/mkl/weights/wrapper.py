@@ -44,7 +44,7 @@ class Evaluation:
 class Wrapper:
     """Solves SVMs for given weights; subclasses choose the next weights in `step`."""
 
-    limits = Limits(1000, inside=100_000, patience=60, instead=("level", "hessian", "lp"))
+    limits = Limits(1000, inside=100_000, idle=10_000, patience=60, instead=("level", "hessian", "lp"))
     problem: MKLProblem
     stop: Stop
     now: Evaluation
