@@ -2,7 +2,8 @@
 
 A seed makes a case: rows of some kind, targets, weights, an estimator with kernels, loss, solver and everything else.
 A fit may end with a certificate that the judge confirms, with a warning, or be refused in one sentence of the library's
-own; nothing else counts as good.
+own; nothing else counts as good.  Where scales are so extreme that rounding is all that is left of an objective, the
+judge cannot tell.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from kernelweave.solvers.svm import SVM_SOLVERS
 
 REFUSALS = (ValueError, TypeError, MemoryError, FloatingPointError)
 """What a refusal in a sentence is raised as; numpy's and scipy's own errors are none."""
+GOOD = "confirmed", "refused", "cannot tell"
 WORDS = ("play", "stop", "the", "a", "music", "weather", "of", "song")
 
 
@@ -48,12 +50,12 @@ def judged(seed: int, seconds: int = 30, rows: int = 400) -> dict[str, Any]:
     leaked = [str(one.message) for one in caught if issubclass(one.category, RuntimeWarning)]
     ours = [str(one.message) for one in caught if not issubclass(one.category, RuntimeWarning)]
     if leaked:
-        line["verdict"] = line["verdict"] if line["verdict"] not in ("confirmed", "refused") else "leaked"
+        line["verdict"] = line["verdict"] if line["verdict"] not in GOOD else "leaked"
     return {**line, "seconds": time.process_time() - began, "warning": " | ".join(leaked + ours)[:400]}
 
 
 def outcome(case: Case, seconds: int) -> dict[str, Any]:
-    """Fit within some CPU seconds and judge; a verdict other than "confirmed" or "refused" is a defect."""
+    """Fit within some CPU seconds and judge; a verdict that is not one of GOOD is a defect."""
     model = case.model
 
     def late(*_: Any) -> None:
@@ -77,14 +79,15 @@ def outcome(case: Case, seconds: int) -> dict[str, Any]:
         return {"verdict": "raised", "sentence": f"{type(error).__name__}: {error}"[:300]}
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
-    verdict = "confirmed" if found.confirmed else "contradicted"
+    verdict = "contradicted" if found.verdict == "not confirmed" else found.verdict
     if not np.isfinite(values).all() or np.isnan(found.gap):
         verdict = "nan"
     plan = getattr(model, "memory_plan_", None)
     return {
         "verdict": verdict, "solver": getattr(model, "solver_", ""), "held": getattr(plan, "kind", ""),
         "gap": found.reported, "judged": found.gap, "excess": found.excess / max(1.0, abs(found.reported)),
-        "infeasibility": found.infeasibility, "iterations": model.n_iter_, "converged": model.converged_,
+        "rounding": found.rounding, "infeasibility": found.infeasibility, "iterations": model.n_iter_,
+        "converged": model.converged_,
     }  # fmt: skip
 
 

@@ -123,6 +123,18 @@ def test_a_dual_above_the_primal_is_not_confirmed():
     assert not Verification("a problem", np.array([1.0]), np.array([1.0 + 6e-7]), -6e-7, 0.0, 0.0).confirmed
 
 
+def test_rounding_beyond_gap_and_tolerance_confirms_nothing():
+    def found(gap, rounding):
+        return Verification("a problem", np.array([1.0]), np.array([1.0 - gap]), gap, 1e-5, 0.0, rounding, tol=1e-3)
+
+    assert found(5e-4, 1e-3).verdict == "confirmed"
+    assert found(1e-5, 1e3).verdict == "confirmed"
+    assert found(0.5, 1e3).verdict == "cannot tell"
+    assert str(found(0.5, 1e3)).startswith("cannot tell: rounding alone may move the gap by 1e+03")
+    assert found(0.5, 1e-3).verdict == "not confirmed"
+    assert not found(0.5, 1e3).confirmed
+
+
 def test_a_stream_is_verified_once_it_was_certified():
     kernels = [kw.Linear(), kw.Fourier(kw.RBF(width=4.0), 30), kw.RBF(width=10.0)]
     model = kw.MKLClassifier(

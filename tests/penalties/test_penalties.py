@@ -116,3 +116,16 @@ def test_projection_onto_the_simplex(point):
     level = residual[x > 0].max()
     assert np.all(residual <= level + 1e-9)
     assert np.all(np.abs(residual[x > 0] - level) <= 1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
+@pytest.mark.parametrize("strength", [1e-6, 0.5, 1e6])
+@pytest.mark.parametrize("p", [1.0, 1.1, 2.0, 50.0, np.inf])
+def test_the_proximal_point_is_stationary(p, strength, scale):
+    norms = np.array([0.0, 0.3, 1.0, 7.0])
+    a, r = LpBall(p).proximal(scale * norms, strength) / scale, LpBall(p).exponent
+    size = (a**r).sum() ** (1 / r)
+    left = norms - a - strength * size ** (2 - r) * a ** (r - 1)
+    np.testing.assert_allclose(np.where(a > 0, left, np.maximum(left, 0.0)), 0.0, atol=1e-9)
+    assert a[0] == 0.0
+    assert a[-1] > 0.0

@@ -82,11 +82,12 @@ def _verify(about: dict[str, Any], model: Any, X: Any, y: Any, say: Output) -> N
     found = verify(model, X, y if y is None or classes is None else as_classes(y, classes, about["data"]))
     primal, dual = float(found.primal.sum()), float(found.dual.sum())
     values = {
-        "confirmed": found.confirmed, "problem": found.problem, "primal": primal, "dual": dual, "gap": found.gap,
-        "reported_gap": found.reported, "infeasibility": found.infeasibility,
+        "confirmed": found.confirmed, "verdict": found.verdict, "problem": found.problem, "primal": primal,
+        "dual": dual, "gap": found.gap, "reported_gap": found.reported, "infeasibility": found.infeasibility,
+        "rounding": found.rounding,
     }  # fmt: skip
     lines = [
-        ("certificate", "confirmed" if found.confirmed else "NOT CONFIRMED"), ("problem", found.problem),
+        ("certificate", found.words()), ("problem", found.problem),
         ("primal", f"{primal:.10g}"), ("dual", f"{dual:.10g}"),
         ("gap", f"{found.gap:.3g} (reported {found.reported:.3g})"),
         ("feasibility", f"outside its constraints by {found.infeasibility:.1e}, relative to their size"),

@@ -31,6 +31,8 @@ class Verification:
     rounding : by how much a gap may be off because its numbers are in double precision
     claims : the two objectives that the fit reported, added over the problems
     floor : below which the denominator of a relative gap does not fall, for problems whose optimum may be zero
+    tol : the gap that the fit was asked for; a rounding beyond it, and beyond the gap reported, cannot excuse an excess
+    verdict : "confirmed", "not confirmed", or "cannot tell" where only such a rounding explains what was found
     """
 
     problem: str
@@ -42,6 +44,7 @@ class Verification:
     rounding: float = ROUNDING
     claims: tuple[float, float] = (np.inf, -np.inf)
     floor: float = SMALLEST
+    tol: float = np.inf
 
     @property
     def excess(self) -> float:
@@ -51,17 +54,33 @@ class Verification:
     @property
     def confirmed(self) -> bool:
         """Whether the dual point is feasible, and neither the gap nor an objective is worse than the fit reported."""
-        allowed = max(self.rounding, ROUNDING * abs(self.reported))
+        return self._within(min(self.rounding, max(self.tol, abs(self.reported), ROUNDING)))
+
+    @property
+    def verdict(self) -> str:
+        """What can be said of the certificate."""
+        if self.confirmed:
+            return "confirmed"
+        return "cannot tell" if self._within(self.rounding) else "not confirmed"
+
+    def _within(self, rounding: float) -> bool:
+        """Return whether what was found is what the fit reported, but for a share of the objective."""
+        allowed = max(rounding, ROUNDING * abs(self.reported))
         primal, dual = float(self.primal.sum()), float(self.dual.sum())
-        slack = self.rounding * max(float(np.abs(self.primal).sum()), self.floor)
+        slack = rounding * max(float(np.abs(self.primal).sum()), self.floor)
         kept = primal <= self.claims[0] + slack and dual >= self.claims[1] - slack
-        return self.infeasibility <= ROUNDING and self.excess <= allowed and self.gap >= -self.rounding and kept
+        return self.infeasibility <= ROUNDING and self.excess <= allowed and self.gap >= -rounding and kept
+
+    def words(self) -> str:
+        """Return the verdict with its reason."""
+        if self.verdict == "cannot tell":
+            return f"cannot tell: rounding alone may move the gap by {self.rounding:.2g}"
+        return "confirmed" if self.confirmed else "NOT CONFIRMED"
 
     def __str__(self) -> str:
-        verdict = "confirmed" if self.confirmed else "NOT CONFIRMED"
         return (
-            f"{verdict}: primal {self.primal.sum():.10g}, dual {self.dual.sum():.10g}, gap {self.gap:.3g} (reported "
-            f"{self.reported:.3g}), infeasibility {self.infeasibility:.1e}; {self.problem}"
+            f"{self.words()}: primal {self.primal.sum():.10g}, dual {self.dual.sum():.10g}, gap {self.gap:.3g} "
+            f"(reported {self.reported:.3g}), infeasibility {self.infeasibility:.1e}; {self.problem}"
         )
 
 

@@ -38,7 +38,8 @@ def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Veri
 
     Returns
     -------
-    Verification : primal, dual, gap, how far the dual point is from feasible, and which problem they are about
+    Verification : primal, dual, gap, how far the dual point is from feasible, which problem they are about, and a
+        verdict, which may be that double precision cannot tell
 
     Examples
     --------
@@ -67,7 +68,7 @@ def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Veri
         raise ValueError(f"X has {X.shape[0]} rows, but the model was fitted to {fitted}; verify takes the same rows.")
     targets = core._learns.again(core, X, y, sample_weight)
     found = (_mixture if isinstance(core, CGBoostEstimator) else _machine)(core, X, targets)
-    return replace(found, claims=(float(core.objective_), float(core.dual_objective_)))
+    return replace(found, claims=(float(core.objective_), float(core.dual_objective_)), tol=float(core.tol))
 
 
 def _machine(model: Any, X: Any, targets: Targets) -> Verification:

@@ -132,7 +132,7 @@ def _proximal(norms: Array, strength: float, r: float, out: Array) -> None:
     high = high ** (1.0 / r)
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
-        if middle == low or middle == high:
+        if middle in (low, high):
             break
         pull, size = strength * middle ** (2.0 - r), 0.0
         for k in range(len(norms)):
