@@ -48,10 +48,10 @@ def optimum(
 def smoothed_optimum(
     loss: str, Ks: Array, y: Array, cost: Array, smoothing: float, intercept: str = "free", total: float = 0.0
 ) -> float:
-    """Return ``max over alpha of d(alpha) - (smoothing / 2) ln sum_k exp(alpha'K_k alpha / smoothing)``.
+    """Return ``max over alpha of d(alpha) - (smoothing / 2) ln 1/m sum_k exp(alpha'K_k alpha / smoothing)``.
 
     That is the dual of what is solved here, where the weights theta of the kernels are on the simplex:
-    ``min 1/2 sum_k |w_k|^2 / theta_k + (smoothing / 2) sum_k theta_k ln theta_k + the losses``.
+    ``min 1/2 sum_k |w_k|^2 / theta_k + (smoothing / 2) sum_k theta_k ln (m theta_k) + the losses``.
     """
     roots, theta, b = [root(K) for K in Ks], cp.Variable(len(Ks)), cp.Variable()
     ws = [cp.Variable(part.shape[1]) for part in roots]
@@ -59,7 +59,7 @@ def smoothed_optimum(
     objective = sum(cp.quad_over_lin(w, theta[k]) for k, w in enumerate(ws)) / 2 - smoothing / 2 * cp.sum(
         cp.entr(theta)
     )
-    objective += cost @ svm.TERMS[loss](f, y)
+    objective += cost @ svm.TERMS[loss](f, y) + smoothing / 2 * math.log(len(Ks))
     objective += {"free": total * b, "regularized": cp.square(b) / 2, "none": 0.0}[intercept]
     return solved(cp.Problem(cp.Minimize(objective), [cp.sum(theta) == 1]))
 
@@ -71,7 +71,7 @@ def smoothed_dual(
     linear = svm.dual(loss, np.zeros_like(Ks[0]), y, cost, intercept, total, alpha)
     q = energies(Ks, alpha[None, :])
     top = max(q)
-    return linear - top / 2 - smoothing / 2 * math.log(sum(math.exp((x - top) / smoothing) for x in q))
+    return linear - top / 2 - smoothing / 2 * math.log(sum(math.exp((x - top) / smoothing) for x in q) / len(q))
 
 
 def primal(

@@ -140,13 +140,13 @@ class Proof:
                 b, found = _best(one, _weighted(exact, beta, alpha), alpha, b)
             value, intercepts = value + found, [*intercepts, b]
         if self.certifies == "smoothed":
-            value += 0.5 * self.smoothing * float(xlogy(beta, beta).sum())
+            value += 0.5 * self.smoothing * float(xlogy(beta, len(beta) * beta).sum())
         return replace(point, value=value, intercept=np.array(intercepts))
 
     def _support(self, problem: MKLProblem, q: Array, primal: PrimalPoint) -> float:
         """Return what energies cost in the dual of the problem that the solver solved."""
         if self.certifies == "smoothed":
-            return self.smoothing * float(logsumexp(q / self.smoothing))
+            return self.smoothing * float(logsumexp(q / self.smoothing) - np.log(len(q)))
         return float(np.asarray(primal.beta) @ q) if self.certifies == "fixed weights" else problem.ball.support(q)
 
 

@@ -4,8 +4,8 @@
     dual     - sum_i c_i loss*(-alpha_i / c_i, y_i) - 1/2 |q|_{p*} (- (sum alpha)^2 / 2),     q_k = alpha' K_k alpha
 
 over ``sum alpha = e`` where the intercept is free; e = 1 for novelty detection and 0 elsewhere.  Fixed weights replace
-``|q|_{p*}`` by ``sum_k beta_k q_k``; smoothing by ``lambda ln sum_k exp(q_k / lambda)``, and it adds
-``lambda / 2 sum_k beta_k ln beta_k`` to the primal.  Several outputs of one problem share beta; their terms add up.
+``|q|_{p*}`` by ``sum_k beta_k q_k``; smoothing by ``lambda ln (1/m) sum_k exp(q_k / lambda)``, and it adds
+``lambda / 2 sum_k beta_k ln (m beta_k)`` to the primal.  Several outputs of one problem share beta; their terms add up.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def judge(
         support = weighted(q[i], beta[i], task.norm, certifies, float(smoothing[i]))
         dual[i], terms[i] = dual_linear[i] - 0.5 * support, terms[i] + 0.5 * abs(support)
         if certifies == "smoothed":
-            primal[i] += 0.5 * float(smoothing[i]) * float(xlogy(beta[i], beta[i]).sum())
+            primal[i] += 0.5 * float(smoothing[i]) * float(xlogy(beta[i], len(beta[i]) * beta[i]).sum())
         elif certifies == "mkl":
             outside = max(outside, outside_ball(beta[i], task.norm))
     if task.total != 0.0:
@@ -169,7 +169,7 @@ def weighted(q: Array, beta: Array, norm: float, certifies: str, smoothing: floa
     if certifies not in ("svm", "mkl", "smoothed", "fixed weights"):
         raise ValueError(f"The judge does not know the problem {certifies!r}; it knows those of 'mkl' solvers.")
     if certifies == "smoothed":
-        return smoothing * float(logsumexp(q / smoothing))
+        return smoothing * (float(logsumexp(q / smoothing)) - np.log(len(q)))
     if certifies != "mkl":
         return float(beta @ q)
     q = np.maximum(q, 0.0)

@@ -6,7 +6,7 @@ Corollary 3, and a fixed lambda in place of their rule for it.  Their rate of co
 
 The maximum over kernels in the dual (p = 1) is replaced by a soft maximum, which keeps complementary kernels:
 
-    min over alpha   f(alpha) = -d(alpha) + (lambda/2) ln sum_k exp(q_k(alpha) / lambda)
+    min over alpha   f(alpha) = -d(alpha) + (lambda/2) ln (1/m) sum_k exp(q_k(alpha) / lambda)
     over the box of the loss and, for a free intercept, sum alpha = e.
 
 Its gradient is ``-d'(alpha) + sum_k theta_k K_k alpha`` with the weights ``theta_k ~ exp(q_k / lambda)``.  Each
@@ -15,9 +15,11 @@ drops the momentum when f rises.  In the end the classifier is the SVM of the we
 
 This is another problem than the common one, and it certifies its own: weak duality holds between
 
-    -f(alpha)   and   SVM primal of theta  +  (lambda/2) sum_k theta_k ln theta_k,
+    -f(alpha)   and   SVM primal of theta  +  (lambda/2) sum_k theta_k ln (m theta_k).
 
-and the exact optimum lies within (lambda/2) ln m of the smoothed one.
+The entropy is taken relative to equal weights, the 1/m and the m above, which adds (lambda/2) ln m to both sides and
+changes no solution: what smoothing adds then is never negative, so that a relative gap means the same as elsewhere, and
+the smoothed optimum lies above the exact one by at most (lambda/2) ln m.
 """
 
 from __future__ import annotations
@@ -93,7 +95,7 @@ class Smooth:
         outputs = softmax(q / self.lam) @ G
         shift = float(alpha.sum()) if self.problem.intercept == "regularized" else 0.0
         linear = float((self.box.p * v).sum() - 0.5 * (self.box.ridge * v * v).sum()) - 0.5 * shift**2
-        value = -linear + 0.5 * self.lam * float(logsumexp(q / self.lam))
+        value = -linear + 0.5 * self.lam * float(logsumexp(q / self.lam) - np.log(len(q)))
         return value, outputs + shift + self.box.ridge * v - self.box.p, q
 
     def step(self) -> None:
@@ -139,7 +141,7 @@ class Smooth:
         result = run_inside(solver, svm, stop, start=alpha)
         self.spent += limits_of(solver).effort * result.n_iter
         point = result.primal
-        entropy = 0.5 * self.lam * float(xlogy(theta, theta).sum())
+        entropy = 0.5 * self.lam * float(xlogy(theta, len(theta) * theta).sum())
         ledger.offer(
             primal=PrimalPoint(point.alpha[None, :], np.array([point.intercept]), point.value + entropy, theta)
         )
