@@ -42,11 +42,12 @@ def best(timings: Sequence[Timing]) -> Timing:
     return min(timings, key=lambda timing: timing.wall)
 
 
-def alternate(calls: dict[str, Callable[[], Any]], repeats: int) -> dict[str, Timing]:
-    """Run all calls in turn, `repeats` times over, and return the best run of each."""
+def alternate(calls: dict[str, Callable[[], Any]], repeats: int, touched: float = 0.0) -> dict[str, Timing]:
+    """Run all calls in turn, `repeats` times over, each after so many bytes were touched; return the best run of each."""
     runs: dict[str, list[Timing]] = {name: [] for name in calls}
     for _ in range(repeats):
         for name, call in calls.items():
+            touch(touched)
             runs[name].append(timed(call))
     return {name: best(timings) for name, timings in runs.items()}
 

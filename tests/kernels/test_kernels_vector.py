@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -206,3 +208,21 @@ def test_products_have_the_same_bits_whether_or_not_both_sides_share_memory(n):
     half = products(rows, rows[n // 2 :].copy(), same=False)
     assert np.array_equal(products(rows, rows[n // 2 :], same=False), half)
     assert np.array_equal(products(rows, rows, same=True), products(rows, rows, same=True).T)
+
+
+@pytest.mark.parametrize("scale", [1e-25, 1e-3, 1.0, 1e25])
+@pytest.mark.parametrize("offset", [0.0, 2.0, 1e3])
+def test_distances_in_single_precision_are_as_close_as_single_precision_allows(scale: float, offset: float) -> None:
+    rng = np.random.default_rng(0)
+    one, two = scale * (rng.normal(size=(150, 7)) + offset), scale * (rng.normal(size=(90, 7)) + offset)
+    kernel = SquaredDistance()
+    A, B = kernel.prepare(one), kernel.prepare(two)
+    with warnings.catch_warnings(), np.errstate(over="ignore"):
+        warnings.simplefilter("error")
+        single, same = kernel.block(A, B, np.float32), kernel.block(A, A, np.float32)
+    double = kernel.block(A, B)
+    assert single.dtype == np.float32
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(single, double.astype(np.float32), rtol=1e-6, atol=1e-5 * min(double.mean(), 1e30))
+    np.testing.assert_array_equal(same, same.T)
+    assert not same.diagonal().any()

@@ -1,7 +1,8 @@
 """Rows of numbers, and the numbers per pair that vector kernels share: inner products and distances.
 
-Everything is accumulated in float64, where `|x|^2 + |y|^2 - 2 <x, y>` keeps close points apart; a float32 block is
-rounded once, at the end.
+Everything is accumulated in float64, where `|x|^2 + |y|^2 - 2 <x, y>` keeps close points apart, and a float32 block is
+rounded once, at the end.  Squared distances of float32 are made in float32 throughout, in half of the time, unless the
+norms are so large beside the distances that rounding would be felt.
 """
 
 from __future__ import annotations
@@ -15,8 +16,15 @@ from kernelweave._numba import jit
 from kernelweave.data.kinds import blocks_of, kind_of
 from kernelweave.kernels.base import Array, Kernel
 
-NOISE = 16.0 * float(np.finfo(np.float64).eps)
-"""Squared distances below this share of the squared norms are rounding of zero: those of equal rows."""
+NOISE = 16.0
+"""Squared distances below so many units of rounding of the squared norms are rounding of zero: those of equal rows."""
+LEAST_KEPT = 0.25
+"""Squared distances over squared norms, on average, down to which single precision serves: about 1 where columns are
+centred; an entry has lost as many times more than its last bits as this is smaller than 1."""
+LOOKED_AT = 64
+"""Every so many lines of a block are looked at for that."""
+SMALLEST = 1e-30
+"""Squared norms below this have no more than a few bits in single precision."""
 SUMS_TOGETHER = 512
 """Columns handled together by the Manhattan loop: their running sums stay in the first cache."""
 
@@ -175,12 +183,24 @@ class SquaredDistance(Kernel):
 
     def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
         """Return the squared distances between two prepared tables, exactly 0 on the diagonal where ``A is B``."""
-        values = products(A[0], B[0], A is B)
-        out = values if np.dtype(dtype) == values.dtype else np.empty(values.shape, dtype)
-        _distances(values, A[1], B[1], out)
+        out: Array | None = None
+        if np.dtype(dtype) == np.float32 and not sparse.issparse(A[0]) and not sparse.issparse(B[0]):
+            out = self._single(A, B)
+        if out is None:
+            values = products(A[0], B[0], A is B)
+            out = values if np.dtype(dtype) == values.dtype else np.empty(values.shape, dtype)
+            _distances(values, A[1], B[1], NOISE * np.finfo(np.float64).eps, out)
         if A is B:
             np.fill_diagonal(out, 0.0)
         return out
+
+    def _single(self, A: Any, B: Any) -> Array | None:
+        """Return the distances made in single precision, or None where so much cancels that it would be felt."""
+        with np.errstate(all="ignore"):
+            (rows, norms), (others, squares) = ([part.astype(np.float32) for part in side] for side in (A, B))
+            values = products(rows, rows if A is B else others, A is B)
+        kept = _distances(values, norms, squares, np.float32(NOISE * np.finfo(np.float32).eps), values)
+        return values if kept >= LEAST_KEPT else None
 
     def diagonal(self, A: Any) -> Array:
         """Return zeros."""
@@ -237,15 +257,21 @@ def _sides(rows: Array) -> Array:
 
 
 @jit
-def _distances(dots, norms, others, out):  # type: ignore[no-untyped-def]
+def _distances(dots, norms, others, noise, out):  # type: ignore[no-untyped-def]
     # Two loops, because na + nb - 2ab is exactly symmetric only if na + nb is rounded first.
-    total = np.empty(others.shape[0])
+    # Returns which share of the norms is left in the distances, on average over some lines.
+    total, kept, seen = np.empty_like(others), 0.0, 0
     for i in range(dots.shape[0]):
         for j in range(others.shape[0]):
             total[j] = norms[i] + others[j]
         for j in range(others.shape[0]):
-            value = total[j] - 2.0 * dots[i, j]
-            out[i, j] = 0.0 if value < NOISE * total[j] else value
+            value = total[j] - (dots[i, j] + dots[i, j])
+            out[i, j] = value - value if value < noise * total[j] else value
+        if i % LOOKED_AT == 0:
+            seen += others.shape[0]
+            for j in range(others.shape[0]):
+                kept += out[i, j] / total[j] if total[j] > SMALLEST else 0.0
+    return kept / max(seen, 1)
 
 
 @jit
