@@ -69,6 +69,13 @@ def in_full(model, output=0):
     return alpha
 
 
+def test_names_follow_the_last_fit():
+    model = kw.MKLRegressor(["linear", "rbf:0.5"])
+    assert not hasattr(model, "kernel_names_")
+    assert len(model.fit(X, REAL).kernel_names_) == 2
+    assert model.set_params(kernels=["linear"]).fit(X, REAL).kernel_names_.tolist() == ["Linear()"]
+
+
 def test_weights_have_the_names_of_their_kernels(model):
     assert model.kernel_names_.tolist() == [repr(kernel) for kernel in KERNELS]
     per_class = getattr(model, "classes_", ()), getattr(model, "shared_weights", True)

@@ -206,3 +206,30 @@ def test_near_copies_are_found_in_features_as_in_kernel_values():
     weights = np.linspace(1.0, 0.5, M)
     assert alike_features(design, weights) == alike_pair(SINGLE, table, weights) == (4, 9)
     assert alike_features(problem().operators.design, weights) is None
+
+
+def test_rare_features_that_agree_on_a_sample_are_not_alike():
+    n, rng = 2000, np.random.default_rng(0)
+    rare = sparse.random(n, 40, 0.01, random_state=rng, format="lil")
+    rare[0] = 1.0  # the first row is in every sample, and most columns have nothing else there
+    rare[:, 7] = 2.0 * rare[:, 3]
+    table = sparse.csr_array(rare)
+    kernels = [kw.Linear().on([j]) for j in range(40)]
+    design = choose(Task(kernels, table, Serial(), tol=0.0, need="design"))[0].design
+    weights = np.linspace(1.0, 0.5, 40)
+    assert alike_features(design, weights) == (3, 7)
+    weights[[3, 7]] = 0.0
+    assert alike_features(design, weights) is None
+
+
+def test_a_table_that_is_the_design_is_neither_copied_nor_changed():
+    table = X.copy()
+    design = choose(Task(SINGLE, table, Serial(), tol=0.0, need="design"))[0].design
+    assert np.shares_memory(design.part(0).values, table)
+    turned = choose(Task(SINGLE, np.asfortranarray(table), Serial(), tol=0.0, need="design"))[0].design
+    assert np.array_equal(turned.part(0).values, table)
+    kw.MKLRegressor(SINGLE, C=0.1, loss="squared", solver="block_coordinate").fit(table, table[:, 0])
+    assert np.array_equal(table, X)
+    table.flags.writeable = False
+    kept = choose(Task(SINGLE, table, Serial(), tol=0.0, need="design"))[0].design
+    assert not np.shares_memory(kept.part(0).values, table)

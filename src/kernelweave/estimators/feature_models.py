@@ -17,7 +17,7 @@ from kernelweave.kernels.abilities import representatives
 from kernelweave.kernels.approximate.embedding import Approximation
 from kernelweave.kernels.approximate.landmarks import Landmarks
 from kernelweave.kernels.compose import On
-from kernelweave.operators.features.design.columns import TableColumns
+from kernelweave.operators.features.design.columns import codes_of
 from kernelweave.operators.memory import memory_budget
 from kernelweave.solvers.result import Result
 
@@ -58,8 +58,6 @@ def with_features(
     params : "feature_tolerance", the share of the trace that may be missed (None: a tenth of `tol`), and
         "feature_rank", the most features of a kernel (None: what the memory limit has room for)
     """
-    if TableColumns.of(kernels, X) is not None:
-        return list(kernels), False
     bare = {id(kernel) for kernel in kernels if not has_features(kernel, X)}
     rank, tolerance = params["feature_rank"], params["feature_tolerance"]
     tolerance = FINER * tol if tolerance is None else tolerance
@@ -127,11 +125,12 @@ def keep_vectors(model: Any, results: Sequence[Result], design: Any, X: Any) -> 
     """Set what the model keeps instead of training rows."""
     model.coef_ = np.concatenate([np.asarray(result.primal.vector) for result in results])
     model.coef_offsets_ = np.asarray(design.offsets)
-    model.coef_codes_ = [one.codes for one in design.maps]
-    model.approximation_errors_ = approximation_errors(model.kernels_)
+    model.coef_codes_ = codes_of(design.maps)
+    exact = design.table is not None  # nothing but columns of the rows
+    model.approximation_errors_ = np.zeros(design.m) if exact else approximation_errors(model.kernels_)
     model.support_ = np.empty(0, np.int64)
     model.dual_coef_ = np.empty((len(model.coef_), 0))
-    model.reference_ = reference(model.kernels_, X, np.arange(min(1, X.shape[0])))
+    model.reference_ = X[:1] if exact else reference(model.kernels_, X, np.arange(min(1, X.shape[0])))
     model.expansion_ = model._expand().with_maps(design.maps)
 
 

@@ -6,6 +6,7 @@ Rows are recognised, described and checked by their row kind (`kernelweave.data.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from numbers import Real
 from typing import Any
 
@@ -111,8 +112,10 @@ def positive(name: str, value: Any, zero: bool = False) -> float:
 
 def _view_names(kernels: Iterable[Kernel]) -> tuple[set[str], bool]:
     """Return the names of the views that kernels select, and whether each kernel selects some."""
-    firsts = list[Any]()
-    for kernel in kernels:
+    each, firsts = list[Any](kernels), list[Any]()
+    if set(map(type, each)) == {On} and _numbers([kernel.columns for kernel in each]):
+        return set(), False
+    for kernel in each:
         if type(kernel) is On:  # the outermost selection is that of every kernel inside
             firsts.append(kernel.columns)
         else:
@@ -120,6 +123,12 @@ def _view_names(kernels: Iterable[Kernel]) -> tuple[set[str], bool]:
     listed = [columns if isinstance(columns, list | tuple) else [columns] for columns in firsts]
     names = [[column for column in columns if isinstance(column, str)] for columns in listed]
     return {name for some in names for name in some}, bool(names) and all(names)
+
+
+def _numbers(selections: list[Any]) -> bool:
+    """Tell whether all selections are numbers of columns, or lists of them: the usual case, without a walk."""
+    flat = chain.from_iterable(selections) if set(map(type, selections)) == {list} else selections
+    return set(map(type, flat)) == {int}
 
 
 def _used(X: Any, names: set[str]) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from kernelweave.engines import Engine
 from kernelweave.estimators.defaults import kernel_for, kernels_for
 from kernelweave.estimators.definite import refuse_indefinite
-from kernelweave.estimators.normalize import LARGEST, SMALLEST, all_normalized, too_large
+from kernelweave.estimators.normalize import LARGEST, SMALLEST, Scaling, all_normalized, too_large
 from kernelweave.estimators.overlap import warn_if_nothing_shared
 from kernelweave.kernels import Kernel, Precomputed, parse
 from kernelweave.kernels.abilities import representatives
@@ -44,14 +44,19 @@ class KernelList:
         """Return the kernels as far as they are known without rows: none where the rows decide."""
         if self.given is None:
             return []
-        return [as_kernel(one.kernel if isinstance(one, Windows) else one) for one in self._listed()]
+        listed = self._listed()
+        if _are_kernels(listed):
+            return list(listed)
+        return [as_kernel(one.kernel if isinstance(one, Windows) else one) for one in listed]
 
     def on(self, X: Any, weight: Array | None) -> list[Kernel]:
         """Return the kernels for these rows: the usual ones where none were given, windows divided by position."""
         if self.given is None:
             return kernels_for(X, weight) if self.many else [kernel_for(X)]
-        found: list[Kernel] = []
-        for one in self._listed():
+        listed, found = self._listed(), list[Kernel]()
+        if _are_kernels(listed):
+            return list(listed)
+        for one in listed:
             found += one.unrolled(X) if isinstance(one, Windows) else [as_kernel(one)]
         return found
 
@@ -83,6 +88,11 @@ class KernelList:
         return any(isinstance(leaf.kernel, Precomputed) for leaf in all_leaves(representatives(self.described())))
 
 
+def _are_kernels(listed: Sequence[Any]) -> bool:
+    """Tell whether all are kernels already; their types are few, where kernels may be very many."""
+    return all(issubclass(one, Kernel) for one in set(map(type, listed)))
+
+
 def as_kernel(kernel: Any) -> Kernel:
     """Return the kernel a user gave: an object, or a short text such as "rbf:0.5"."""
     if isinstance(kernel, Kernel):
@@ -97,7 +107,7 @@ def as_kernel(kernel: Any) -> Kernel:
 def fitted_to(
     kernels: Sequence[Kernel], X: Any, weight: Array, normalize: str | None, engine: Engine, centre: bool,
     definite: str | None = None,
-) -> list[Kernel]:  # fmt: skip
+) -> Scaling:  # fmt: skip
     """Return kernels with everything filled in that is learned from the rows, and scaled on them.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,17 @@ CONSTANT = 1e-12
 """Share of the mean diagonal below which what centring leaves of a kernel is rounding: it is constant on the rows."""
 
 
+class Scaling(NamedTuple):
+    """Kernels as they are trained, and the columns that their features are, where it is known that they are all that.
+
+    kernels : fitted to the rows and scaled on them
+    table : their columns of the table of the rows, or None
+    """
+
+    kernels: list[Kernel]
+    table: TableColumns | None = None
+
+
 LARGEST, SMALLEST = 1e100, 1e-100
 """Kernel values beyond these overflow or underflow in products with costs and with each other."""
 
@@ -40,13 +51,16 @@ def too_large(kernel: Any, row: int, value: float) -> str:
 def all_normalized(
     kernels: Sequence[Kernel], X: Any, how: str | None, engine: Engine, weight: Array, centre: bool,
     table: TableColumns | None = None,
-) -> list[Kernel]:  # fmt: skip
+) -> Scaling:  # fmt: skip
     """Return kernels scaled on the rows of X, one by one or, where all are columns of one table, at once."""
+    if how is None:
+        return Scaling(list(kernels), table)
     if table is not None and how == "trace":
         sizes = table.squares(X, weight / weight.sum())
         if np.all(sizes <= LARGEST):
-            return [_unit(kernel, size) for kernel, size in zip(kernels, sizes.tolist())]
-    return [normalized(kernel, X, how, engine, weight, centre) for kernel in kernels]
+            made = [_unit(kernel, size) for kernel, size in zip(kernels, sizes.tolist())]
+            return Scaling(made, table.times(1.0 / np.where(sizes > 0, sizes, 1.0)))
+    return Scaling([normalized(kernel, X, how, engine, weight, centre) for kernel in kernels])
 
 
 def normalized(

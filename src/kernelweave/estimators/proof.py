@@ -15,7 +15,6 @@ that of its features; its energies are not: ``alpha'K alpha >= |L'alpha|^2``.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
@@ -79,7 +78,7 @@ def feasible(problem: Problem, alpha: Array) -> Array:
     low, high = problem.loss.dual_range(problem.y, problem.cost)
     alpha = np.clip(alpha, low, high)
     for _ in range(CORRECTIONS if problem.free else 0):
-        rest = problem.total - math.fsum(alpha)
+        rest = problem.total - float(alpha.sum(dtype=np.longdouble))
         room = np.minimum(high - alpha if rest > 0 else alpha - low, np.abs(alpha).max(initial=0.0))
         if rest == 0.0 or not room.sum() > 0.0:
             break

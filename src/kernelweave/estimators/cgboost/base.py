@@ -155,7 +155,7 @@ class CGBoostEstimator(Estimator):
         """Fix what the kernels learn from the rows, scale them, and plan how their columns are held."""
         engine, given = self._engine(), self._kernel_list.on(X, weight)
         self.kernel_names_ = np.array([repr(kernel) for kernel in given])
-        kernels = fitted_to(given, X, weight, self.normalize, engine, centre=self._task != "novelty")
+        kernels = fitted_to(given, X, weight, self.normalize, engine, centre=self._task != "novelty").kernels
         for name, kernel in zip(self.kernel_names_, kernels):
             refuse_overflow([name], kernel.diag(X))
         self.kernels_ = kernels

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from typing import Any
 
@@ -143,6 +143,9 @@ class Writer:
         name = type(model).__name__
         if estimators().get(name) is not type(model):
             raise TypeError(f"A {name} cannot be saved in a model file; known are {', '.join(estimators())}.")
+        for key, value in inspect.getmembers_static(type(model), lambda one: isinstance(one, cached_property)):
+            if is_learned(key):
+                value.__get__(model)  # learned, and spelled out when somebody asks for it
         learned = {key: value for key, value in vars(model).items() if is_learned(key)}
         expansion = learned.pop("expansion_", None)
         node = {"type": "estimator", "name": name, "parameters": self._params(model), "fitted": self._each(learned)}

@@ -13,7 +13,7 @@ from kernelweave.kernels import Kernel
 from kernelweave.kernels.base import Array, count
 from kernelweave.kernels.reference import takes_gram
 from kernelweave.operators.features.design.matrix import Design
-from kernelweave.operators.features.design.rows import table
+from kernelweave.operators.features.design.rows import DenseRows, Rows, table
 from kernelweave.operators.features.design.set import plain
 from kernelweave.operators.gram.mixture import Family
 from kernelweave.solvers.problems import TINY
@@ -26,6 +26,8 @@ MOST_COMPARED = 1000
 """The heaviest kernels, which are compared with all others."""
 COMPARED_TOGETHER = 1 << 20
 """Products of features that are looked at together."""
+MOST_CONFIRMED, CONFIRMING_ROWS = 16, 4096
+"""Candidates that are looked at once more, and the rows by which that is done where features are made afresh."""
 VERY_MANY = 5000
 """Kernels beyond which the heaviest ones are compared with each other only."""
 
@@ -50,29 +52,66 @@ def kernel_correlations(kernels: Sequence[Kernel], X: Any, rows: int = ALIKE_ROW
 
 
 def alike_features(design: Design, weights: Array) -> tuple[int, int] | None:
-    """Return the heaviest kernel that has a near copy, with that copy, from features of a sample of rows.
+    """Return the heaviest kernel that has a near copy, with that copy, from features.
 
-    With centred features Z_k the inner product of two centred kernel matrices is ``|Z_k' Z_l|^2``.
+    With centred features Z_k the inner product of two centred kernel matrices is ``|Z_k' Z_l|^2``.  Candidates are
+    found on a sample of the rows, and confirmed on many: features that few rows have agree on a sample by chance.
     """
-    part = design.taken(sample_rows(design.n, ALIKE_ROWS)).part(0)
-    Z = plain(table(part, np.ones(design.width)))
-    Z = Z - Z.mean(axis=0)
-    sizes, own = np.diff(design.offsets), _own_norms(Z, design.offsets)
+    few = design.m <= FEW_KERNELS or not design.dense
+    Z = _features(design.taken(sample_rows(design.n, ALIKE_ROWS if few else ROUGH_ROWS)))
     used = np.flatnonzero(weights > 0)
     used = used[np.argsort(-weights[used], kind="stable")][:MOST_COMPARED]
+    sizes, near = np.diff(design.offsets), list[tuple[int, Array]]()
     for some in spans(len(used), max(1, COMPARED_TOGETHER // max(1, int(sizes.max(initial=1)) * design.width))):
-        shared = _shared(Z, used[some], design.offsets)
-        rows = shared / np.maximum(own[used[some], None] * own, TINY)
-        rows[np.arange(len(rows)), used[some]] = 0.0
-        near = np.flatnonzero(rows.max(axis=1) > ALIKE)
-        if len(near):
-            return int(used[some][near[0]]), int(rows[near[0]].argmax())
+        rows = _correlations(Z, used[some], design.offsets)
+        for i in np.flatnonzero(rows.max(axis=1) > ALIKE):
+            near.append((int(used[some][i]), np.flatnonzero(rows[i] > ALIKE)[:MOST_CONFIRMED]))
+    return _confirmed(design, near[:MOST_CONFIRMED])
+
+
+def _confirmed(design: Design, near: list[tuple[int, Array]]) -> tuple[int, int] | None:
+    """Return the first of some kernels that many rows say to be alike one of its candidates, with that one."""
+    if not near:
+        return None
+    some = np.unique(np.concatenate([[k, *others] for k, others in near]))
+    sizes = np.diff(design.offsets)[some]
+    held = design.taken(sample_rows(design.n, CONFIRMING_ROWS)) if design.streamed else design
+    part = held.columns(np.concatenate([np.arange(*design.offsets[[k, k + 1]]) for k in some]))
+    Z, offsets = _centred(part, int(sizes.sum())), np.concatenate([[0], np.cumsum(sizes)])
+    for k, others in near:
+        row = _correlations(Z, np.searchsorted(some, [k]), offsets)[0, np.searchsorted(some, others)]
+        if row.max() > ALIKE:
+            return k, int(others[row.argmax()])
     return None
 
 
 def compares_features(design: Design) -> bool:
     """Tell whether features of a sample tell sooner than kernel values whether kernels are alike."""
     return design.dense or int(np.diff(design.offsets).max(initial=0)) <= ALIKE_ROWS
+
+
+def _features(design: Design) -> Array:
+    return _centred(design.part(0), design.width)
+
+
+def _centred(part: Rows, width: int) -> Array:
+    """Return features as a table whose columns have the mean zero."""
+    Z = part.values.astype(np.float64) if isinstance(part, DenseRows) else plain(table(part, np.ones(width)))
+    Z -= Z.mean(axis=0)
+    return Z
+
+
+def _correlations(Z: Array, some: Array, offsets: Array) -> Array:
+    """Return the correlation of some kernels' centred matrices with everyone's, (some, m), zero with their own."""
+    sizes = np.diff(offsets)
+    if len(sizes) == Z.shape[1] and (sizes == 1).all():  # one feature each: the square of the features' own
+        unit = Z / np.maximum(np.sqrt(np.einsum("ij,ij->j", Z, Z)), TINY)
+        rows = np.square(unit[:, some].T @ unit)
+    else:
+        own = _own_norms(Z, offsets)
+        rows = _shared(Z, some, offsets) / np.maximum(own[some, None] * own, TINY)
+    rows[np.arange(len(rows)), some] = 0.0
+    return rows
 
 
 def _shared(Z: Array, some: Array, offsets: Array) -> Array:

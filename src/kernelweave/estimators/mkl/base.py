@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -38,6 +39,7 @@ from kernelweave.operators.base import Restrictable
 from kernelweave.operators.expansion.base import Expansion
 from kernelweave.operators.expansion.features import FeatureExpansion
 from kernelweave.operators.expansion.rows import RowExpansion
+from kernelweave.operators.features.design.columns import TableColumns
 from kernelweave.operators.features.design.set import DesignSet
 from kernelweave.operators.gram.family import SharedSet, StoredSet
 from kernelweave.penalties import LpBall
@@ -67,9 +69,15 @@ class MKLEstimator(Estimator):
     """Many kernels, one weight each (for each output, or shared)."""
 
     kernels_: list[Kernel]
+    _given: list[Kernel]
     certifies_: str
     _factorised: list[Kernel] | None = None
     """The kernels that were asked for, where features that a solver made stand for them."""
+
+    @cached_property
+    def kernel_names_(self) -> Array:
+        """The kernels as given, spelled when they are asked for: there may be very many."""
+        return np.array([repr(kernel) for kernel in self._given])
 
     @property
     def _kernel_list(self) -> KernelList:
@@ -176,17 +184,18 @@ class MKLEstimator(Estimator):
         if self.solver != "auto":
             check_mkl_solver(self.solver, self._loss(), self._norm())
         engine, given = self._engine(), self._kernel_list.on(X, weight)
-        self.kernel_names_ = np.array([repr(kernel) for kernel in given])
-        scaled = fitted_to(given, X, weight, self.normalize, engine, self.fit_intercept is not True, NEEDED)
-        need, double = self._need(scaled, X, weight)
+        self._given = given
+        self.__dict__.pop("kernel_names_", None)
+        scaled, table = fitted_to(given, X, weight, self.normalize, engine, self.fit_intercept is not True, NEEDED)
+        need, double = self._need(scaled, X, weight, table)
         self._factorised = None
-        if need == "design":
+        if need == "design" and table is None:
             params, asked = split_params(self.solver_params)[0], scaled
             scaled, made = with_features(scaled, X, weight, params, self.memory_limit, finer * self.tol)
             self._factorised = asked if made else None
         self.kernels_ = scaled
         self._held_for = need
-        operators = self._hold(X, EXACTLY if double else self.tol)
+        operators = self._hold(X, EXACTLY if double else self.tol, table if need == "design" else None)
         if self.normalize in ("trace", "variance") and operators.m * operators.n > MOST_DIAGONALS:
             return operators  # the scale of each kernel was finite
         lengths = operators.design.squares() if need == "design" else operators.diagonals()
@@ -194,19 +203,21 @@ class MKLEstimator(Estimator):
             refuse_overflow(self.kernel_names_, operators.diagonals())
         return operators
 
-    def _hold(self, X: Any, tol: float) -> Any:
+    def _hold(self, X: Any, tol: float, table: TableColumns | None = None) -> Any:
         """Hold the fitted kernels within the memory limit, in a precision that suits the tolerance."""
         need = self._held_for
+        task = Task(self.kernels_, X, self._engine(), self.memory_limit, tol, need, table=table)
         with one_blas_thread() if need == "design" else nullcontext():  # the engine's own threads make the features
-            operators, self.memory_plan_ = choose(Task(self.kernels_, X, self._engine(), self.memory_limit, tol, need))
+            operators, self.memory_plan_ = choose(task)
         return operators
 
-    def _need(self, kernels: Sequence[Kernel], X: Any, weight: Array) -> tuple[str, bool]:
+    def _need(self, kernels: Sequence[Kernel], X: Any, weight: Array, table: TableColumns | None) -> tuple[str, bool]:
         """Return what the solver needs of the kernels, and whether in double precision."""
         shared = getattr(self, "shared_weights", False) and len(self.classes_) > 2
-        facts = None
-        if self.solver == "auto" and not shared and all(has_columns(kernel) for kernel in representatives(kernels)):
-            width = sum(kernel.n_features(X) for kernel in kernels if isinstance(kernel, Features))
+        facts, wanted = None, self.solver == "auto" and not shared
+        if wanted and (table is not None or all(has_columns(kernel) for kernel in representatives(kernels))):
+            width = 0 if table is None else len(table.columns)
+            width = width or sum(kernel.n_features(X) for kernel in kernels if isinstance(kernel, Features))
             cost = float(getattr(self, "C", 1.0)) * float(weight.mean())
             facts = Columns(X.shape[0], len(kernels), width, self._norm(), cost)
         return mkl_need(self.solver, self._loss(), facts)
@@ -256,9 +267,9 @@ class MKLEstimator(Estimator):
         made = isinstance(operators, DesignSet) and compares_features(operators.design)
         pair = alike_features(operators.design, weights) if made else alike_pair(self.kernels_, X, weights)
         if pair is not None:
-            first, second = (self.kernel_names_[k] for k in pair)
+            first, second = (self._given[k] for k in pair)
             warnings.warn(
-                f"{first} and {second} are nearly the same kernel on these rows: how the weight is divided between "
+                f"{first!r} and {second!r} are nearly the same kernel on these rows: how the weight is divided between "
                 "them is arbitrary.", UserWarning, stacklevel=4,
             )  # fmt: skip
 

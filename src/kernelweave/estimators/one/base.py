@@ -55,7 +55,7 @@ class KernelEstimator(Estimator):
         """Fix what the kernel learns from the rows, and bind it to them within the memory limit."""
         engine, (need, store) = self._engine(), svm_need(self.solver, self.solver_params)
         given, centre = self._kernel_list.on(X, weight), self.fit_intercept is not True
-        (self.kernel_,) = fitted_to(given, X, weight, self.normalize, engine, centre, NEEDED)
+        (self.kernel_,) = fitted_to(given, X, weight, self.normalize, engine, centre, NEEDED).kernels
         task = Task([self.kernel_], X, engine, self.memory_limit, self.tol, need, store)
         operator, self.memory_plan_ = choose(task)
         refuse_overflow(given, operator.diag())

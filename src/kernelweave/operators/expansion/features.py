@@ -10,6 +10,7 @@ import numpy as np
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.operators.expansion.base import Expansion, Member, Part, State
 from kernelweave.operators.expansion.weights import FeatureWeights
+from kernelweave.operators.features.design.columns import sampled
 from kernelweave.operators.features.design.maps import ColumnMap, column_map
 
 
@@ -30,7 +31,7 @@ class FeatureExpansion(Expansion):
     ):
         super().__init__(kernels, rows, len(coef))
         self.coef, self.offsets, self.codes = coef, offsets, list(codes)
-        self._maps: list[ColumnMap] | None = None
+        self._maps: Sequence[ColumnMap] | None = None
 
     @property
     def keeps_rows(self) -> bool:
@@ -38,7 +39,7 @@ class FeatureExpansion(Expansion):
         return False
 
     @property
-    def maps(self) -> list[ColumnMap]:
+    def maps(self) -> Sequence[ColumnMap]:
         """From rows to columns, for each kernel."""
         if self._maps is None:
             widths = np.diff(self.offsets)
@@ -48,9 +49,7 @@ class FeatureExpansion(Expansion):
 
     def with_maps(self, maps: Sequence[ColumnMap]) -> FeatureExpansion:
         """Return the expansion with maps that are at hand, so that codes need not be numbered again."""
-        self._maps = list(maps)
-        for one in self._maps:
-            one.sample = self.rows
+        self._maps = sampled(maps, self.rows)
         return self
 
     def _weights(self, number: int) -> Array:

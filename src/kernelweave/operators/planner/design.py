@@ -6,6 +6,7 @@ rows, which tells it exactly, and keeps what it made while there is memory for i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from kernelweave.operators.features.design.maps import ColumnMap, DenseMap
 from kernelweave.operators.features.design.matrix import Design
 from kernelweave.operators.features.design.rows import Rows
 from kernelweave.operators.features.design.set import DesignSet
-from kernelweave.operators.features.design.size import FINE_TOLERANCE, Form, is_single, measured
+from kernelweave.operators.features.design.size import Form, is_single, measured
 from kernelweave.operators.memory import show_bytes
 from kernelweave.operators.planner.candidate import Candidate, CannotHold
 from kernelweave.operators.planner.task import Task
@@ -54,12 +55,15 @@ class Facts:
 
     def __init__(self, task: Task):
         self.n, self.workers = task.n, task.engine.workers
-        self.former: list[ColumnMap | None] = [None] * task.m if task.maps is None else list(task.maps)
         self.pieces: list[Any] | None = None
-        self.table = TableColumns.of(task.kernels, task.X) if task.maps is None else None
+        self.maps: Sequence[ColumnMap]
+        self.table = task.table
+        if task.table is None and task.maps is None:
+            self.table = TableColumns.of(task.kernels, task.X)
         if self.table is not None:
             self._take_columns(task, self.table)
             return
+        self.former: list[ColumnMap | None] = [None] * task.m if task.maps is None else list(task.maps)
         forms = (measured(kernel, task.sample, task.n, task.tol) for kernel in task.kernels)
         self.forms: list[Form] = [form_after(one, form) for one, form in zip(self.former, forms)]
         self.single = all(form.single for form in self.forms)
@@ -71,13 +75,11 @@ class Facts:
 
     def _take_columns(self, task: Task, table: TableColumns) -> None:
         """Know the features of all kernels at once: they are columns of the table."""
-        sample, width = task.sample, len(table.columns)
-        if sparse.issparse(task.X):
-            self.table = table = table.present(task.X)
-            sample, width = sample.data, len(table.columns)
-        self.single = task.tol >= FINE_TOLERANCE and is_single(sample, task.tol)
+        thin = sparse.issparse(task.X)
+        self.table = table = table.present(task.X) if thin else table
+        self.single = not task.fine and is_single(task.sample.data if thin else task.sample, task.tol)
         entries = table.entries(task.X) / max(1, task.n)
-        self.forms = [Form(entries, width, int(sparse.issparse(task.X)), self.single)]
+        self.forms = [Form(entries, len(table.columns), int(thin), self.single)]
         self.maps = table.maps(task.kernels, task.X)
 
     def _survey(self, task: Task, keep: bool) -> None:
@@ -263,6 +265,8 @@ class StreamedDesign(Candidate):
 
 def without_features(task: Task) -> str | None:
     """Return which kernel has no features, None where all have some."""
+    if task.table is not None:
+        return None
     able = which_have(Features, task.kernels)
     bare = None if all(able) else task.kernels[able.index(False)]
     if bare is None:

@@ -16,6 +16,7 @@ from kernelweave.data.kinds import n_rows
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.abilities import Features, Positional
 from kernelweave.kernels.base import Array, Kernel
+from kernelweave.operators.features.design.columns import TableColumns
 from kernelweave.operators.features.design.maps import ColumnMap
 from kernelweave.operators.features.design.size import FINE_TOLERANCE, some_rows
 from kernelweave.operators.gram.mixture import Family
@@ -52,6 +53,7 @@ class Task:
     need : what the solver needs of them, one of `NEEDS`
     store : "map", "sorted" or "trie" where the normal vector of positioned k-mers is to be kept there, else None
     maps : of the rows before, where X is a further block of a stream
+    table : the columns of X that the features of all kernels are, where that is known already
     """
 
     kernels: Sequence[Kernel]
@@ -62,6 +64,7 @@ class Task:
     need: str = "any"
     store: str | None = None
     maps: Sequence[ColumnMap] | None = None
+    table: TableColumns | None = None
 
     @property
     def kernel(self) -> Kernel:

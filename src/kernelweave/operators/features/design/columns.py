@@ -7,7 +7,8 @@ its kernel selects, and columns that are empty on all training rows have no feat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
+from functools import cached_property
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from kernelweave.data.selection import column_numbers, has_names
 from kernelweave.kernels.abilities import representatives
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.tree import On, Scaled, leaves
-from kernelweave.operators.features.design.maps import CodedMap, ColumnMap, DenseMap
+from kernelweave.operators.features.design.maps import ColumnMap, column_map
 from kernelweave.operators.features.vocabulary import HOT, commonest_first
 
 
@@ -52,7 +53,20 @@ class TableColumns(NamedTuple):
     @property
     def offsets(self) -> Array:
         """The first column of each kernel, and the number of all, (m + 1,)."""
-        return np.concatenate([[0], np.cumsum(self.sizes)])
+        return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
+
+    def times(self, factors: Array) -> TableColumns:
+        """Return the columns of the kernels times factors, (m,)."""
+        return self._replace(scale=self.scale * np.repeat(np.sqrt(factors), self.sizes))
+
+    def whole(self, X: Any) -> bool:
+        """Tell whether the columns side by side are the table itself."""
+        width = X.shape[1]
+        return (
+            len(self.columns) == width
+            and bool((self.scale == 1.0).all())
+            and bool((self.columns == np.arange(width)).all())
+        )
 
     def squares(self, X: Any, share: Array) -> Array:
         """Return the mean diagonal of each kernel on rows with these shares, (m,)."""
@@ -67,7 +81,7 @@ class TableColumns(NamedTuple):
         """Return the columns that some row of a sparse table has, in the order in which they become features."""
         rows_with = np.bincount(X.indices, minlength=X.shape[1])[self.columns]
         owner = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        kept, places = np.flatnonzero(rows_with), np.arange(len(self.columns)) - self.offsets[owner]
+        kept, places = np.flatnonzero(rows_with), np.arange(len(self.columns)) - self.offsets[:-1][owner]
         sizes = np.bincount(owner[kept], minlength=len(self.sizes))
         for k in np.flatnonzero(sizes > HOT):
             mine = kept[owner[kept] == k]
@@ -80,13 +94,21 @@ class TableColumns(NamedTuple):
             return int(X.shape[0] * len(self.columns))
         return int(np.bincount(X.indices, minlength=X.shape[1])[self.columns].sum())
 
-    def maps(self, kernels: Sequence[Kernel], X: Any) -> list[ColumnMap]:
-        """Return what makes the features of each kernel from new rows."""
-        sample = X[:1]
+    def codes_of(self) -> list[Array | None]:
+        """Return the codes of the columns of each kernel, (columns, 1), None where they have none."""
         if self.codes is None:
-            return [DenseMap(kernel, size, sample) for kernel, size in zip(kernels, self.sizes.tolist())]
+            return [None] * len(self.sizes)
         ends, codes = self.offsets.tolist(), self.codes[:, None]
-        return [CodedMap(kernel, codes[i:j], sample) for kernel, i, j in zip(kernels, ends, ends[1:])]
+        return [codes[i:j] for i, j in pairwise(ends)]
+
+    def maps(self, kernels: Sequence[Kernel], X: Any) -> TableMaps:
+        """Return what makes the features of each kernel from new rows."""
+        return TableMaps(self, kernels, X[:1])
+
+    def shared(self, X: Any, dtype: type) -> Array | None:
+        """Return a dense table whose rows are the features already, None where they have to be made."""
+        ready = isinstance(X, np.ndarray) and X.dtype == dtype and X.flags.c_contiguous and X.flags.writeable
+        return np.asarray(X) if ready and self.whole(X) else None
 
     def fill(self, X: Array, cut: Any, target: Array) -> None:
         """Write the features of some rows of a dense table."""
@@ -94,10 +116,62 @@ class TableColumns(NamedTuple):
 
     def rows(self, X: Any, dtype: type) -> CSR:
         """Return the features of the rows of a sparse table."""
+        if self.whole(X):
+            return CSR(X.indices.astype(np.uint32), X.data.astype(dtype, copy=False), X.indptr.astype(np.int64))
         made = X[:, self.columns]
         made.sort_indices()
         values = (made.data * self.scale[made.indices]).astype(dtype, copy=False)
         return CSR(made.indices.astype(np.uint32), values, made.indptr.astype(np.int64))
+
+
+class TableMaps(Sequence[ColumnMap]):
+    """The maps of kernels that select columns of a table, made when somebody asks for one.
+
+    Parameters
+    ----------
+    table : the columns of all kernels
+    sample : a row of the training data, by which rows of another kind are recognised
+    """
+
+    def __init__(self, table: TableColumns, kernels: Sequence[Kernel], sample: Any):
+        self.table, self.kernels, self.sample = table, kernels, sample
+
+    @cached_property
+    def _made(self) -> list[ColumnMap]:
+        each = zip(self.kernels, self.table.codes_of(), self.table.sizes.tolist())
+        return [column_map(kernel, codes, size, self.sample) for kernel, codes, size in each]
+
+    def __len__(self) -> int:
+        return len(self.kernels)
+
+    def __getitem__(self, number: Any) -> Any:
+        return self._made[number]
+
+
+def offsets_of(maps: Sequence[ColumnMap]) -> Array:
+    """Return the first column of each kernel, and the number of all, (m + 1,)."""
+    if isinstance(maps, TableMaps):
+        return maps.table.offsets
+    return np.concatenate([[0], np.cumsum([one.width for one in maps])]).astype(np.int64)
+
+
+def codes_of(maps: Sequence[ColumnMap]) -> list[Array | None]:
+    """Return the codes of the columns of each kernel, None where they have none."""
+    return maps.table.codes_of() if isinstance(maps, TableMaps) else [one.codes for one in maps]
+
+
+def have_codes(maps: Sequence[ColumnMap]) -> bool:
+    """Tell whether the columns of some kernel have codes."""
+    return maps.table.codes is not None if isinstance(maps, TableMaps) else any(one.codes is not None for one in maps)
+
+
+def sampled(maps: Sequence[ColumnMap], sample: Any) -> Sequence[ColumnMap]:
+    """Return the maps with a row of the training data by which they recognise rows of another kind."""
+    if isinstance(maps, TableMaps):
+        return TableMaps(maps.table, maps.kernels, sample)
+    for one in maps:
+        one.sample = sample
+    return list(maps)
 
 
 def _plain(X: Any) -> bool:

@@ -18,7 +18,7 @@ from kernelweave.data.blocks import spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.abilities import Features
 from kernelweave.kernels.base import Array, Kernel
-from kernelweave.operators.features.design.columns import TableColumns
+from kernelweave.operators.features.design.columns import TableColumns, offsets_of
 from kernelweave.operators.features.design.maps import CodedMap, ColumnMap, DenseMap, number_codes, rows_of
 from kernelweave.operators.features.design.rows import DenseRows, Rows
 from kernelweave.operators.features.design.size import MOST_COLUMNS, Form, is_single
@@ -27,11 +27,6 @@ from kernelweave.operators.memory import show_bytes
 
 AHEAD = 2
 """Chunks for each worker whose features wait to be numbered."""
-
-
-def offsets_of(maps: Sequence[ColumnMap]) -> Array:
-    """Return the first column of each kernel, and the number of all, (m + 1,)."""
-    return np.concatenate([[0], np.cumsum([one.width for one in maps])]).astype(np.int64)
 
 
 class Stream:
@@ -54,7 +49,10 @@ class Stream:
         self.offsets = offsets_of(maps)
 
     def part(self, span: slice) -> Rows:
-        """Return the rows of a span."""
+        """Return the rows of a span; a table that holds the features already is not copied."""
+        values = None if self.table is None else self.table.shared(self.X, self.dtype)
+        if values is not None:
+            return DenseRows(values[span])
         cuts = [slice(span.start + cut.start, span.start + cut.stop) for cut in self._cuts(span.stop - span.start)]
         return self._made(self.X, cuts)
 

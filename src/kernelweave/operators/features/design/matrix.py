@@ -18,8 +18,8 @@ from kernelweave._numba.csr import CSR, stacked
 from kernelweave.data.blocks import FEATURE_ROWS, spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array
-from kernelweave.operators.features.design.columns import TableColumns
-from kernelweave.operators.features.design.make import Stream, offsets_of
+from kernelweave.operators.features.design.columns import TableColumns, have_codes, offsets_of
+from kernelweave.operators.features.design.make import Stream
 from kernelweave.operators.features.design.maps import ColumnMap
 from kernelweave.operators.features.design.rows import DESIGN_ROWS, DenseRows, Rows, correlated, sum_shards
 
@@ -48,10 +48,10 @@ class Design:
         self, maps: Sequence[ColumnMap], source: Rows | Stream, parts: list[slice], engine: Engine,
         table: TableColumns | None = None,
     ):  # fmt: skip
-        self.maps, self.parts, self.engine, self.source, self.table = list(maps), parts, engine, source, table
+        self.maps, self.parts, self.engine, self.source, self.table = maps, parts, engine, source, table
         self.offsets = offsets_of(maps)
         self.n, self.m, self.width = parts[-1].stop if parts else 0, len(maps), int(self.offsets[-1])
-        self.dense, self.streamed = all(one.codes is None for one in maps), isinstance(source, Stream)
+        self.dense, self.streamed = not have_codes(maps), isinstance(source, Stream)
 
     @property
     def dtype(self) -> np.dtype:

@@ -88,7 +88,11 @@ class DenseRows(NamedTuple):
 
     def extent(self, offsets: Array, span: slice, out: Array) -> None:
         """Write the sum and the largest of the squared lengths of a span of rows in every block, (m, 2)."""
-        _dense_extent(self.values[span], offsets, out)
+        if len(out) == self.values.shape[1] and (np.diff(offsets) == 1).all():
+            _column_extent(self.values[span], total := np.zeros(len(out)), largest := np.zeros(len(out)))
+            out[:, 0], out[:, 1] = total, largest
+        else:
+            _dense_extent(self.values[span], offsets, out)
 
 
 Rows = DenseRows | CSR
@@ -158,6 +162,15 @@ def _dense_extent(values, offsets, out):  # type: ignore[no-untyped-def]
             out[k, 0] += total
             if not total <= out[k, 1]:
                 out[k, 1] = total
+
+
+@jit
+def _column_extent(values, total, largest):  # type: ignore[no-untyped-def]
+    for i in range(len(values)):
+        for j in range(len(total)):
+            square = np.float64(values[i, j]) * np.float64(values[i, j])
+            total[j] += square
+            largest[j] = largest[j] if square <= largest[j] else square
 
 
 @jit

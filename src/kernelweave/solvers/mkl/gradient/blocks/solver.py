@@ -32,11 +32,12 @@ from kernelweave.solvers.mkl.gradient.primal import PrimalEvaluation, PrimalSolv
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import SUFFICIENT, TINY, Array, block_squares, dot
 
-FIRST_COLUMNS = 256
-"""Columns of a first working set: so few that their Gram matrix costs next to nothing."""
+FIRST_COLUMNS, FIRST_OF_ALL = 64, 256
+"""Columns of a first working set: so few that their Gram matrix costs next to nothing; for p > 1, where all are in use
+at the optimum, what costs little."""
 MOST_COLUMNS = 4000
 """Columns of a working set at the most; their matrix takes 128 MB."""
-PASS_COLUMNS = 10.0
+PASS_COLUMNS = 2.0
 """A Gram matrix of sqrt(this times d) columns takes as long as a pass over d columns."""
 INNER = 0.3
 """The model is solved to the square of this times the tolerance: the dual point follows residuals, not objectives."""
@@ -69,7 +70,7 @@ class BlockCoordinate(PrimalSolver):
         super().init(problem, start, stop)
         self.seen: PrimalEvaluation | None = None
         self.r, self.sizes = problem.ball.exponent, np.diff(self.design.offsets)
-        suits = max(FIRST_COLUMNS, int(np.sqrt(PASS_COLUMNS * self.design.width)))
+        suits = max(FIRST_COLUMNS if self.r == 1.0 else FIRST_OF_ALL, int(np.sqrt(PASS_COLUMNS * self.design.width)))
         self.room = min(self.first or suits, MOST_COLUMNS)
         self.working: Array = np.zeros(self.design.m, bool)
         self.alive: Array = np.ones(self.design.m, bool)
