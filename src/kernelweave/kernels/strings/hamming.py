@@ -2,14 +2,13 @@
 
     K(x, y) = sum_{v in x} sum_{w in y} c[d(v, w)],        d = Hamming distance,  c[d] = 0 for d > reach
 
-Two exact ways, and the cheaper one is taken:
+Three exact ways, and the cheapest one is taken:
 
+    bits       for l-mers of dna or rna, 64 pairs at once (see `bitwise`)
     pairs      compare every l-mer of x with every l-mer of y: one XOR and one count of bits for each pair
     patterns   c[d] = sum_j a_j C(l - d, j), and C(l - d, j) counts the choices of j places at which v and w agree; so
                for each choice of places (at least l - reach of them) count the l-mers that agree there, as codes with
                the other letters blanked out.  For large blocks this is far less than all pairs.
-
-An l-mer is packed into words with one field of bits for each letter.
 """
 
 from __future__ import annotations
@@ -25,14 +24,15 @@ from kernelweave._numba import jit
 from kernelweave._numba.bits import WORD, popcount
 from kernelweave._numba.hashing import GOLDEN
 from kernelweave._numba.symmetric import mirror
-from kernelweave.data.strings.sequences import Sequences
-from kernelweave.kernels.base import Array
+from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.checks import check_alphabets
+from kernelweave.kernels.strings.bitwise import own_counts, pair_counts, suits
+from kernelweave.kernels.strings.columns import partners
 from kernelweave.kernels.strings.counts import Counts
-from kernelweave.kernels.strings.kmers import count_kmers, count_long_kmers
+from kernelweave.kernels.strings.lmers import WORD_BITS, Lmers, StringLmers, field_bits, packed
 
-WORD_BITS = 62
-"""Bits of a word that fields fill; numbers stay non-negative."""
+BIT_COST = 0.16
+"""Nanoseconds to compare two l-mers among 64 at once."""
 PAIR_COST = 1.3
 """Nanoseconds to compare two l-mers."""
 SORT_COST = 15.0
@@ -46,43 +46,40 @@ MOST_PATTERNS = 4096
 Table = Sequence[int] | Sequence[Fraction]
 
 
-def field_bits(size: int) -> int:
-    """Return how many bits the field of a letter has: a power of two that holds `size` letters."""
-    bits = 2
-    while 1 << bits < size:
-        bits *= 2
-    return bits
-
-
-def pack_lmers(X: Sequences, length: int) -> Counts:
-    """Return the l-mers of each row, packed, with their counts."""
-    bits = field_bits(X.alphabet.size)
-    sizes, ones, none = np.array([length]), np.ones(1), np.empty(0, np.int64)
-    if length * bits <= WORD_BITS:
-        return count_kmers(X, sizes, ones, np.zeros(1, np.int64), 1 << length * bits, none, 1 << bits)
-    return count_long_kmers(X, sizes, ones, none, 1 << bits, 0)
-
-
-def pair_sums(A: Counts, B: Counts, length: int, table: Table) -> Array:
-    """Return K for packed rows, (rows of A, rows of B).
+def pair_sums(A: Lmers, B: Lmers, length: int, table: Table) -> Array:
+    """Return K for the l-mers of rows, (rows of A, rows of B).
 
     Parameters
     ----------
-    A, B : packed l-mers
+    A, B : l-mers
     length : l
     table : c[0] .. c[reach], whole numbers or fractions
     """
     check_alphabets(A.alphabet, B.alphabet)
-    shares = _shares(length, table)
-    if _patterns_are_cheaper(A, B, length, shares):
+    shares, same = _shares(length, table), A is B
+    fast = isinstance(A, StringLmers) and isinstance(B, StringLmers) and suits(A.alphabet.size, length)
+    if not _patterns_are_cheaper(A, B, length, shares, BIT_COST if fast else PAIR_COST):
+        if isinstance(A, StringLmers) and isinstance(B, StringLmers) and fast:
+            return pair_counts(A.rows, B.rows, length, table, (A.weights, B.weights), same)
+        shares = {}
+    A, B = packed(A), packed(B)
+    if shares:
         return _by_patterns(A, B, length, shares)
     out = np.empty((len(A), len(B)))
     _all_pairs(*_flat(A), *_flat(B), A.codes.shape[1], *_fields(A), np.array(table, float), A is B, out)
     return out
 
 
-def own_sums(A: Counts, B: Counts, table: Table) -> Array:
-    """Return K of each row of A with the same row of B, (n,)."""
+def within_rows(kernel: Kernel, rows: Lmers, turned: Sequence[Lmers], table: Table) -> Array:
+    """Return K of each row with itself, (n,), and with its other strand where `turned` holds that."""
+    if isinstance(rows, StringLmers) and suits(rows.alphabet.size, rows.length):
+        turn = partners(kernel, rows.alphabet, len(turned) > 0)
+        return own_counts(rows.rows, rows.length, table, turn, rows.weights)
+    return sum((_own_sums(rows, other, table) for other in turned), _own_sums(rows, rows, table))
+
+
+def _own_sums(A: Lmers, B: Lmers, table: Table) -> Array:
+    A, B = packed(A), packed(B)
     out = np.empty(len(A))
     _same_rows(*_flat(A), *_flat(B), A.codes.shape[1], *_fields(A), np.array(table, float), out)
     return out
@@ -108,13 +105,17 @@ def _shares(length: int, table: Table) -> dict[int, float]:
     return {j: float(a) for j, a in shares.items()}
 
 
-def _patterns_are_cheaper(A: Counts, B: Counts, length: int, shares: dict[int, float]) -> bool:
-    if A.codes.shape[1] > 1 or sum(comb(length, j) for j in shares) > MOST_PATTERNS:
+def _patterns_are_cheaper(A: Lmers, B: Lmers, length: int, shares: dict[int, float], pair: float) -> bool:
+    if (
+        not shares
+        or length * field_bits(A.alphabet.size) > WORD_BITS
+        or sum(comb(length, j) for j in shares) > MOST_PATTERNS
+    ):
         return False
-    entries, pairs = float(len(A.values) + len(B.values)), float(len(A.values)) * len(B.values)
+    entries, pairs = float(A.entries + B.entries), float(A.entries) * B.entries
     even = min(A.alphabet.size, EVEN_LETTERS)
     cost = sum(comb(length, j) * (SORT_COST * entries + MATCH_COST * pairs / even**j) for j in shares)
-    return cost < PAIR_COST * pairs
+    return cost < pair * pairs
 
 
 def _by_patterns(A: Counts, B: Counts, length: int, shares: dict[int, float]) -> Array:

@@ -31,8 +31,8 @@ from kernelweave.kernels.checks import check_count, check_positive, check_sequen
 from kernelweave.kernels.strings.columns import partners
 from kernelweave.kernels.strings.counts import Counts
 from kernelweave.kernels.strings.filters import FILTERS, eigenvalues, filtered
-from kernelweave.kernels.strings.hamming import own_sums, pack_lmers, pair_sums
-from kernelweave.kernels.strings.sorting import merge_rows
+from kernelweave.kernels.strings.hamming import pair_sums, within_rows
+from kernelweave.kernels.strings.lmers import StringLmers
 
 LETTERS = 4
 """Letters of the alphabet: dna or rna."""
@@ -172,29 +172,17 @@ class LSGKM(Kernel):
         return None
 
     def prepare(self, X: Any) -> Any:
-        """Return the packed l-mers of each row with their weights, also of the other strand if it counts."""
+        """Return the l-mers of each row with their weights, also of the other strand if it counts."""
         self.check()
         check_sequences(self, X)
         if X.alphabet.size != LETTERS:
             raise ValueError(f"LSGKM compares dna or rna, but the rows are over the {X.alphabet.name} alphabet.")
         turn = partners(self, X.alphabet, self.reverse_complement)
-        packed = self._packed(X)
-        return (packed, self._packed(X, turned=True)) if turn.size else packed
+        lmers = self._lmers(X)
+        return (lmers, self._lmers(X.reverse_complement(), turned=True)) if turn.size else lmers
 
-    def _packed(self, X: Sequences, turned: bool = False) -> Counts:
-        length = int(self.l)
-        strand = X.reverse_complement() if turned else X
-        if self.center_weight is None:
-            return pack_lmers(strand, length)
-        lengths = np.maximum(X.lengths - length + 1, 0)
-        of = {int(letters): self.place_weights(int(letters)) for letters in np.unique(X.lengths)}
-        given = [of[int(letters)] for letters in X.lengths]
-        weights = np.concatenate([w[::-1] if turned else w for w in given if w is not None] or [np.empty(0)])
-        found = pack_lmers(_windows(strand, lengths, length), length)
-        values = found.values * np.repeat(weights, np.diff(found.starts))
-        bounds = found.starts[np.concatenate([[0], np.cumsum(lengths)])]
-        codes, values, bounds = merge_rows(found.codes.astype(np.int64), values, bounds)
-        return Counts(codes, values, bounds, X.alphabet)
+    def _lmers(self, X: Sequences, turned: bool = False) -> StringLmers:
+        return StringLmers(X, int(self.l), None if self.center_weight is None else self.place_weights, turned)
 
     def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
         """Return the sums over pairs of l-mers."""
@@ -210,13 +198,4 @@ class LSGKM(Kernel):
     def diagonal(self, A: Any) -> Array:
         """Return the sums over pairs of l-mers within each row."""
         first, *others = A if isinstance(A, tuple) else (A,)
-        table = self.exact(first.alphabet.size)
-        return sum((own_sums(first, other, table) for other in others), own_sums(first, first, table))
-
-
-def _windows(X: Sequences, lengths: Array, size: int) -> Sequences:
-    """Return every window of each row, of which a row has `lengths`, as a row of its own."""
-    before = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    starts = np.arange(int(lengths.sum())) + np.repeat(np.asarray(X.offsets)[:-1] - before, lengths)
-    codes = np.asarray(X.codes)[starts[:, None] + np.arange(size)]
-    return Sequences(codes.reshape(-1), size * np.arange(len(starts) + 1), X.alphabet)
+        return within_rows(self, first, others, self.exact(first.alphabet.size))

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave.data.kinds import kind_of
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.kernels.abilities import MOST_COLUMNS, Features, check_columns
@@ -26,8 +27,9 @@ from kernelweave.kernels.checks import check_strings
 from kernelweave.kernels.strings.columns import code_type, partners
 from kernelweave.kernels.strings.counting import collect
 from kernelweave.kernels.strings.counts import Counts
-from kernelweave.kernels.strings.hamming import own_sums, pack_lmers, pair_sums
+from kernelweave.kernels.strings.hamming import pair_sums, within_rows
 from kernelweave.kernels.strings.lattices.near import on_strings
+from kernelweave.kernels.strings.lmers import Lmers, StringLmers, pack_lmers
 
 FEW_COLUMNS = 4096
 """Up to this many features, a table of them is smaller work than the distances."""
@@ -85,12 +87,12 @@ class NearKmers(Kernel, Features):
         turn = partners(self, X.alphabet, self.reverse_complement)
         if self._few(X.alphabet):
             return self._neighbours(X, turn)
-        packed = on_strings(X, length, lambda strings: pack_lmers(strings, length))
+        lmers = _lmers(X, length)
         if not turn.size:
-            return packed
-        turned = on_strings(X, length, lambda strings: pack_lmers(strings.reverse_complement(), length))
+            return lmers
+        turned = _lmers(X, length, turned=True)
         own = self.own_features(X)
-        return (packed, turned) if own is None else (packed, turned, own)
+        return (lmers, turned) if own is None else (lmers, turned, own)
 
     def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
         """Return the sums over pairs of l-mers."""
@@ -111,10 +113,7 @@ class NearKmers(Kernel, Features):
         first, *others = A if isinstance(A, tuple) else (A,)
         if self._few(first.alphabet):
             return first.diagonal()
-        table = self.coefficients(first.alphabet.size)
-        values = own_sums(first, first, table)
-        if others:
-            values += own_sums(first, others[0], table)
+        values = within_rows(self, first, others[:1], self.coefficients(first.alphabet.size))
         if len(others) > 1:
             values -= others[1].diagonal()
         return values
@@ -155,6 +154,13 @@ class NearKmers(Kernel, Features):
 
         codes, values, bounds = collect(rooms, code_type(columns), fill)
         return Counts(codes.reshape(-1, 1), values, bounds, X.alphabet)
+
+
+def _lmers(X: Any, length: int, turned: bool = False) -> Lmers:
+    """Return the l-mers of rows or of their reverse complements; of lattices packed, with their expected counts."""
+    if not kind_of(X).uncertain:
+        return StringLmers(X.reverse_complement() if turned else X, length)
+    return on_strings(X, length, lambda rows: pack_lmers(rows.reverse_complement() if turned else rows, length))
 
 
 @jit

@@ -1,0 +1,80 @@
+"""L-mers compared 64 at once: every pair counted, whatever length, mask, strand and weight."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernelweave.data.strings.sequences import Sequences
+from kernelweave.kernels import LSGKM, GappedKmer, Mismatch
+from kernelweave.kernels.strings.bitwise import own_counts, pair_counts, suits
+from kernelweave.kernels.strings.hamming import pair_sums
+from kernelweave.kernels.strings.lmers import StringLmers
+from oracles.lmers import hamming_gram, ragged
+
+TURN, NONE = np.array([3, 2, 1, 0]), np.empty(0, np.int64)
+KERNELS = [
+    LSGKM(1, 1, None),
+    LSGKM(3, 2, None, reverse_complement=False),
+    LSGKM(4, 2, None, "full"),
+    LSGKM(6, 3, 1),
+    LSGKM(7, 2, None, None),
+    LSGKM(9, 6),
+    LSGKM(12, 8, 4),
+    LSGKM(8, 5, None, center_weight=(9, 3.0)),
+    LSGKM(5, 3, None, center_weight=(200, 7.5), reverse_complement=False),
+    GappedKmer(9, 7, reverse_complement=True),
+    Mismatch(8, 2),
+]
+
+
+def rows_of_words(seed):
+    """Return rows whose l-mers take one word, exactly one, two and three, with repeats, masks and short rows."""
+    rng = np.random.default_rng(seed)
+    texts = ["".join(rng.choice(list("ACGT"), n)) for n in (64, 75, 0, 5, 139)]
+    texts += ["A" * 90, "ACG" * 22, texts[1][:40] + "N" + texts[1][40:], "N" * 20]
+    return Sequences.from_strings(texts, alphabet="dna", unknown="mask")
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("X", [ragged(9, 3), rows_of_words(1)], ids=["short", "long"])
+def test_sums_are_those_over_all_pairs(kernel, X):
+    l, table = kernel.window()[0], kernel.coefficients(4)
+    weights = [kernel.place_weights(int(n)) for n in X.lengths]
+    weights = [] if weights[0] is None else weights
+    slow = hamming_gram(kernel, X)
+    if kernel.own_features(X) is not None:
+        pytest.skip("features of both strands are taken off elsewhere")
+    found = pair_counts(X, X, l, table, (weights, weights), True)
+    if kernel.reverse_complement:
+        turned = [one[::-1] for one in weights]
+        found += pair_counts(X, X.reverse_complement(), l, table, (weights, turned), False)
+    np.testing.assert_allclose(found, slow, rtol=1e-12, atol=1e-12)
+    assert np.array_equal(found, found.T)
+    own = own_counts(X, l, table, TURN if kernel.reverse_complement else NONE, weights)
+    np.testing.assert_allclose(own, slow.diagonal(), rtol=1e-12, atol=1e-12)
+
+
+def test_two_sides():
+    X, Y = ragged(5, 1), rows_of_words(2)
+    kernel = GappedKmer(6, 3)
+    found = pair_counts(X, Y, 6, kernel.coefficients(4), ([], []), False)
+    np.testing.assert_array_equal(found, hamming_gram(kernel, X, Y))
+
+
+@pytest.mark.parametrize("kernel", [LSGKM(7, 5, None), GappedKmer(7, 5), Mismatch(6, 1)], ids=repr)
+def test_large_blocks_by_patterns_agree(kernel):
+    """Blocks so large that patterns are cheaper, against the same rows in pieces, which are compared bit by bit."""
+    X = ragged(60, 5, longest=120)
+    l, table = kernel.window()[0], kernel.coefficients(4)
+    whole = pair_counts(X, X, l, table, ([], []), True)
+    exact = kernel.exact(4) if hasattr(kernel, "exact") else table
+    np.testing.assert_allclose(
+        pair_sums(StringLmers(X, l).counts, StringLmers(X, l).counts, l, exact), whole, rtol=1e-10
+    )
+
+
+def test_what_suits():
+    assert suits(4, 12)
+    assert not suits(4, 13)
+    assert not suits(20, 5)
