@@ -43,7 +43,7 @@ def best(timings: Sequence[Timing]) -> Timing:
 
 
 def alternate(calls: dict[str, Callable[[], Any]], repeats: int, touched: float = 0.0) -> dict[str, Timing]:
-    """Run all calls in turn, `repeats` times over, each after so many bytes were touched; return the best run of each."""
+    """Run all calls in turn, `repeats` times over, each after a touch of so many bytes; return the best of each."""
     runs: dict[str, list[Timing]] = {name: [] for name in calls}
     for _ in range(repeats):
         for name, call in calls.items():

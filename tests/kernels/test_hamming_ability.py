@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.oracles.lmers import hamming_gram
+from tests.oracles.lmers import ragged as rows
 
 from kernelweave.kernels import Cosine, GappedKmer, Mismatch, Spectrum
 from kernelweave.kernels.abilities import Hamming
-from tests.oracles.lmers import hamming_gram
-from tests.oracles.lmers import ragged as rows
 
 KERNELS = [
     GappedKmer(5, 3),
