@@ -116,7 +116,11 @@ def first_not_finite(X: Any) -> tuple[int, int] | None:
         first = int(bad.argmax()) if bad.any() else -1
         return None if first < 0 else (int(np.searchsorted(X.indptr, first, side="right") - 1), int(X.indices[first]))
     for start in range(0, len(X), PART_ROWS):
-        bad = ~np.isfinite(X[start : start + PART_ROWS])
+        part = X[start : start + PART_ROWS]
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(part.sum()):  # a sum is not finite where a summand is not, and hardly ever elsewhere
+                continue
+        bad = ~np.isfinite(part)
         if bad.any():
             row, column = np.argwhere(bad)[0]
             return start + int(row), int(column)

@@ -79,6 +79,8 @@ class KernelList:
     def pairwise(self) -> bool:
         """Whether X is a Gram matrix for these kernels, so that folds cut its columns, too."""
         given = self.given if isinstance(self.given, list | tuple) else [self.given]
+        if len(given) and _are_kernels(given):
+            return takes_gram(given)
         known = [Precomputed() if isinstance(one, str) and one == "precomputed" else one for one in given]
         return len(known) > 0 and all(isinstance(one, Kernel) for one in known) and takes_gram(known)
 

@@ -89,7 +89,7 @@ class Classes(TargetKind):
         check_classification_targets(y)
         weight = row_weights(sample_weight, X)
         model.classes_ = some_classes(y, weight)
-        return self._targets(model, y, weight, compute_sample_weight(model.class_weight, y))
+        return self._targets(model, y, weight, _class_weights(model, y))
 
     def again(self, model: Any, X: Any, y: Any, sample_weight: Any) -> Targets:
         """Return signs of rows whose classes the model knows; they need not have all of them."""
@@ -103,7 +103,7 @@ class Classes(TargetKind):
         if isinstance(model.class_weight, dict):
             each = np.array([model.class_weight.get(label, 1.0) for label in model.classes_.tolist()])
             return self._targets(model, y, weight, each[np.searchsorted(model.classes_, y)])
-        return self._targets(model, y, weight, compute_sample_weight(model.class_weight, y))
+        return self._targets(model, y, weight, _class_weights(model, y))
 
     def _targets(self, model: Any, y: Array, weight: Array, each: Array) -> Targets:
         C = float(model.get_params(deep=False).get("C", 1.0))
@@ -182,10 +182,15 @@ class Normal(TargetKind):
         return lambda outputs: float(weight @ ((outputs >= 0) != (values > 0)) / weight.sum())
 
 
+def _class_weights(model: Any, y: Array) -> Array:
+    """Return what the class of each row weighs, (n,)."""
+    return np.ones(len(y)) if model.class_weight is None else compute_sample_weight(model.class_weight, y)
+
+
 def some_classes(y: Array, weight: Array) -> Array:
     """Return the classes; fewer than two with a positive weight are an error."""
-    classes = np.unique(y)
-    heavy = np.unique(y[weight > 0])
+    classes, counts = np.unique(y), weight > 0
+    heavy = classes if counts.all() else np.unique(y[counts])
     if len(heavy) < 2:
         raise ValueError(
             f"A classifier needs examples of at least two classes, but y has one class only: {heavy.tolist()[0]!r}."

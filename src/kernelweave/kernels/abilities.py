@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, ABCMeta, abstractmethod
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -50,7 +51,7 @@ def representatives(kernels: Sequence[Kernel]) -> list[Kernel]:
         (cls,) = found
         if not issubclass(cls, Wrapper):
             return list(kernels if issubclass(cls, Combination) else kernels[:1])
-        level = [kernel.kernel for kernel in level]  # type: ignore[attr-defined]
+        level = list(map(attrgetter("kernel"), level))
     return list({_types(kernel): kernel for kernel in reversed(kernels)}.values())[::-1]
 
 

@@ -183,8 +183,10 @@ class Loss(ABC):
     def dual_range(self, y: Array, cost: Array) -> tuple[Array, Array]:
         """Return the interval of feasible alpha for each row."""
         low, high = self.domain(y)
-        scale = np.where(cost > 0, cost, 1.0)
         closed = cost > 0
+        if closed.all():
+            return -high * cost, -low * cost
+        scale = np.where(closed, cost, 1.0)
         return np.where(closed, -high * scale, 0.0), np.where(closed, -low * scale, 0.0)
 
 

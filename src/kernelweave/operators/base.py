@@ -262,8 +262,11 @@ class DesignMatrix(Protocol):
     def taken(self, rows: Array) -> DesignMatrix:
         """Return the same columns on some of the rows, in memory."""
 
-    def columns(self, some: Array) -> Any:
-        """Return some columns, which rise, of all rows, numbered anew, in memory and in double precision."""
+    def columns(self, some: Array, former: tuple[Array, Any] | None = None) -> Any:
+        """Return some columns, which rise, of all rows, numbered anew, in memory and in double precision.
+
+        `former` are other columns and what was returned for them: it need not be made again.
+        """
 
     def outputs(self, w: Array) -> Array:
         """Return ``X w``, (n,)."""

@@ -13,8 +13,7 @@ from kernelweave.kernels import Kernel
 from kernelweave.kernels.base import Array, count
 from kernelweave.kernels.reference import takes_gram
 from kernelweave.operators.features.design.matrix import Design
-from kernelweave.operators.features.design.rows import DenseRows, Rows, table
-from kernelweave.operators.features.design.set import plain
+from kernelweave.operators.features.design.rows import DenseRows, Rows
 from kernelweave.operators.gram.mixture import Family
 from kernelweave.solvers.problems import TINY
 
@@ -58,15 +57,29 @@ def alike_features(design: Design, weights: Array) -> tuple[int, int] | None:
     found on a sample of the rows, and confirmed on many: features that few rows have agree on a sample by chance.
     """
     few = design.m <= FEW_KERNELS or not design.dense
-    Z = _features(design.taken(sample_rows(design.n, ALIKE_ROWS if few else ROUGH_ROWS)))
-    used = np.flatnonzero(weights > 0)
-    used = used[np.argsort(-weights[used], kind="stable")][:MOST_COMPARED]
-    sizes, near = np.diff(design.offsets), list[tuple[int, Array]]()
-    for some in spans(len(used), max(1, COMPARED_TOGETHER // max(1, int(sizes.max(initial=1)) * design.width))):
-        rows = _correlations(Z, used[some], design.offsets)
-        for i in np.flatnonzero(rows.max(axis=1) > ALIKE):
-            near.append((int(used[some][i]), np.flatnonzero(rows[i] > ALIKE)[:MOST_CONFIRMED]))
+    there, Z, offsets = _sampled(design, ALIKE_ROWS if few else ROUGH_ROWS)
+    used = np.flatnonzero(weights[there] > 0)
+    used = used[np.argsort(-weights[there][used], kind="stable")][:MOST_COMPARED]
+    near, widest = list[tuple[int, Array]](), int(np.diff(offsets).max(initial=1))
+    for some in spans(len(used), max(1, COMPARED_TOGETHER // max(1, widest * Z.shape[1]))):
+        rows = _correlations(Z, used[some], offsets)
+        for i in np.flatnonzero(rows.max(axis=1, initial=0.0) > ALIKE):
+            near.append((int(there[used[some][i]]), there[np.flatnonzero(rows[i] > ALIKE)[:MOST_CONFIRMED]]))
     return _confirmed(design, near[:MOST_CONFIRMED])
+
+
+def _sampled(design: Design, rows: int) -> tuple[Array, Array, Array]:
+    """Return the kernels that have features on a sample of rows, these features, centred, and where each one's begin.
+
+    Few of many sparse features are there.
+    """
+    part = design.taken(sample_rows(design.n, rows)).part(0)
+    if isinstance(part, DenseRows):
+        return np.arange(design.m), _centred(part, design.width), design.offsets
+    kept = np.unique(part.columns)
+    first = np.searchsorted(kept, design.offsets)
+    there = np.flatnonzero(np.diff(first))
+    return there, _centred(part.only(kept, design.width), len(kept)), np.append(first[there], len(kept))
 
 
 def _confirmed(design: Design, near: list[tuple[int, Array]]) -> tuple[int, int] | None:
@@ -90,13 +103,9 @@ def compares_features(design: Design) -> bool:
     return design.dense or int(np.diff(design.offsets).max(initial=0)) <= ALIKE_ROWS
 
 
-def _features(design: Design) -> Array:
-    return _centred(design.part(0), design.width)
-
-
 def _centred(part: Rows, width: int) -> Array:
     """Return features as a table whose columns have the mean zero."""
-    Z = part.values.astype(np.float64) if isinstance(part, DenseRows) else plain(table(part, np.ones(width)))
+    Z = part.values.astype(np.float64) if isinstance(part, DenseRows) else part.dense(width)
     Z -= Z.mean(axis=0)
     return Z
 
@@ -105,8 +114,9 @@ def _correlations(Z: Array, some: Array, offsets: Array) -> Array:
     """Return the correlation of some kernels' centred matrices with everyone's, (some, m), zero with their own."""
     sizes = np.diff(offsets)
     if len(sizes) == Z.shape[1] and (sizes == 1).all():  # one feature each: the square of the features' own
-        unit = Z / np.maximum(np.sqrt(np.einsum("ij,ij->j", Z, Z)), TINY)
-        rows = np.square(unit[:, some].T @ unit)
+        unit = (Z / np.maximum(np.sqrt(np.einsum("ij,ij->j", Z, Z)), TINY)).astype(np.float32)
+        rows = unit[:, some].T @ unit
+        np.multiply(rows, rows, out=rows)
     else:
         own = _own_norms(Z, offsets)
         rows = _shared(Z, some, offsets) / np.maximum(own[some, None] * own, TINY)

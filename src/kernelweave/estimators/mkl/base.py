@@ -118,7 +118,8 @@ class MKLEstimator(Estimator):
                     break
             elif attempt < ATTEMPTS:
                 operators = self._bind_all(rows.X, rows.targets.weight, FINER_AGAIN**attempt)
-        refuse_if_noise_counts(self._factorised or self.kernels_, rows.X, results, self.tol, NEEDED)
+        if not (isinstance(operators, DesignSet) and operators.design.table):  # columns are no matrices
+            refuse_if_noise_counts(self._factorised or self.kernels_, rows.X, results, self.tol, NEEDED)
         results = rows.spread(results, targets.cost)
         self._keep_all(results, X, operators)
         warn_unless_converged(results, lambda: self._facts_of(problems[0]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain, pairwise
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,6 +100,8 @@ class TableColumns(NamedTuple):
         if self.codes is None:
             return [None] * len(self.sizes)
         ends, codes = self.offsets.tolist(), self.codes[:, None]
+        if (self.sizes == 1).all():
+            return list(codes[:, None])
         return [codes[i:j] for i, j in pairwise(ends)]
 
     def maps(self, kernels: Sequence[Kernel], X: Any) -> TableMaps:
@@ -183,9 +186,9 @@ def _selections(kernels: Sequence[Kernel]) -> tuple[list[float], list[Any]] | No
     """Return the factor and the columns (None: all) of each kernel, None where some kernel is more than that."""
     factors, level = [1.0] * len(kernels), list[Any](kernels)
     if set(map(type, level)) == {Scaled}:
-        factors, level = [kernel.factor for kernel in level], [kernel.kernel for kernel in level]
-    if set(map(type, level)) == {On} and all(map(_is_identity, {type(kernel.kernel) for kernel in level})):
-        keys = [kernel.columns for kernel in level]
+        factors, level = list(map(attrgetter("factor"), level)), list(map(attrgetter("kernel"), level))
+    if set(map(type, level)) == {On} and all(map(_is_identity, set(map(type, map(attrgetter("kernel"), level))))):
+        keys = list(map(attrgetter("columns"), level))
     else:
         each = [list(leaves(kernel)) for kernel in representatives(kernels)]
         if not all(len(some) == 1 and some[0].direct and _is_identity(type(some[0].kernel)) for some in each):
@@ -195,7 +198,7 @@ def _selections(kernels: Sequence[Kernel]) -> tuple[list[float], list[Any]] | No
         if any(len(leaf.view) > 1 for leaf in found):
             return None
     named = any(type(key) in (str, list, tuple) and has_names(key) for key in _unlike_numbers(keys))
-    return None if named or not all(factor > 0 for factor in factors) else (factors, keys)
+    return None if named or not min(factors, default=1.0) > 0 else (factors, keys)
 
 
 def _is_identity(cls: type) -> bool:
@@ -204,6 +207,8 @@ def _is_identity(cls: type) -> bool:
 
 def _unlike_numbers(keys: list[Any]) -> list[Any]:
     """Return the selections that are more than a number or a list that begins with one."""
+    if set(map(type, keys)) == {list} and set(map(type, chain.from_iterable(keys))) == {int}:
+        return []
     return [key for key in keys if type(key) is not int and not (type(key) is list and key and type(key[0]) is int)]
 
 

@@ -21,8 +21,10 @@ from kernelweave.kernels.base import Array
 from kernelweave.operators.features.design.columns import TableColumns, have_codes, offsets_of
 from kernelweave.operators.features.design.make import Stream
 from kernelweave.operators.features.design.maps import ColumnMap
-from kernelweave.operators.features.design.rows import DESIGN_ROWS, DenseRows, Rows, correlated, sum_shards
+from kernelweave.operators.features.design.rows import DenseRows, Rows, correlated, part_rows, sum_shards
 
+SPARSE = 8
+"""One in so many columns are few: the others of a cache line are not read for them."""
 PART_BYTES = 1 << 25
 """Dense features that one worker makes at a time for a proof in double precision."""
 
@@ -71,9 +73,13 @@ class Design:
         return self.source.part(self.parts[i]) if isinstance(self.source, Stream) else self.source
 
     def outputs(self, w: Array) -> Array:
-        """Return ``X w``, (n,)."""
-        out = np.zeros(self.n)
-        self._over(out, lambda part, span, target: part.outputs(w, span, target))
+        """Return ``X w``, (n,); of a dense design those columns are read that w has, where they are few."""
+        out, used = np.zeros(self.n), np.flatnonzero(w)
+        if self.dense and SPARSE * len(used) <= self.width:
+            some = w[used]
+            self._over(out, lambda part, span, target: part.some_outputs(used, some, span, target))  # type: ignore
+        else:
+            self._over(out, lambda part, span, target: part.outputs(w, span, target))
         return out
 
     def correlate(self, coef: Array) -> Array:
@@ -115,8 +121,16 @@ class Design:
         some = self.source.taken(np.asarray(rows, np.int64))
         return Design(self.maps, some, [slice(0, some.n)], self.engine, self.table)
 
-    def columns(self, some: Array) -> Rows:
-        """Return some columns of all rows, numbered anew, in memory and in double precision."""
+    def columns(self, some: Array, former: tuple[Array, Rows] | None = None) -> Rows:
+        """Return some columns of all rows, numbered anew, in memory and in double precision.
+
+        Parameters
+        ----------
+        some : their numbers, which rise
+        former : what was returned for other columns, after these: dense columns are taken from there as far as they are
+        """
+        if former is not None and isinstance(former[1], DenseRows):
+            return self._dense_columns(some, former[0], former[1])
         made = [self.part(i).only(some, self.width) for i in range(len(self.parts))]
         if len(made) == 1:
             return made[0]
@@ -125,9 +139,18 @@ class Design:
             DenseRows(np.concatenate(tables)) if tables else stacked([part for part in made if isinstance(part, CSR)])
         )
 
+    def _dense_columns(self, some: Array, known: Array, rows: DenseRows) -> Rows:
+        """Return some columns, those that are known from rows at hand."""
+        there = np.isin(some, known)
+        table = np.empty((self.n, len(some)))
+        table[:, there] = rows.values[:, np.searchsorted(known, some[there])]
+        if not there.all():
+            table[:, ~there] = self.columns(some[~there]).values
+        return DenseRows(table)
+
     def _over(self, out: Array, work: Callable[[Rows, slice, Array], None]) -> None:
         """Call work(part, some rows in it, their outputs) for every part, on all workers; `out` is (n,) or (m, n)."""
         for i, some in enumerate(self.parts):
             part = self.part(i)
-            cuts, mine = spans(part.n, DESIGN_ROWS), out[..., some]
+            cuts, mine = spans(part.n, part_rows(part)), out[..., some]
             self.engine.map_into([mine[..., cut] for cut in cuts], partial(work, part), cuts)

@@ -24,6 +24,8 @@ from kernelweave.kernels.base import Array
 
 DESIGN_ROWS = 1024
 """Rows of one part of a product; cut by size, so that bits do not depend on threads."""
+LEAST_ENTRIES = 1 << 18
+"""Features whose products take less time than handing them to a worker: no part of a product has fewer."""
 GRAM_ROWS = 4096
 """Rows whose part of a Gram matrix of columns is computed together."""
 FEWEST_SUMS, MOST_SUMS = 4, 16
@@ -73,6 +75,10 @@ class DenseRows(NamedTuple):
     def outputs(self, w: Array, span: slice, out: Array) -> None:
         """Add the outputs of the rows of a span to `out`, (rows,)."""
         _dense_outputs(self.values[span], w, out)
+
+    def some_outputs(self, columns: Array, w: Array, span: slice, out: Array) -> None:
+        """Add the outputs of the rows of a span that some columns make, of weights (columns,), to `out`, (rows,)."""
+        _some_outputs(self.values[span], columns, w, out)
 
     def correlate(self, coef: Array, span: slice, out: Array) -> None:
         """Add the features of the rows of a span, times coefficients (all rows)."""
@@ -128,13 +134,27 @@ def sum_shards(rows: Rows, width: int) -> list[slice]:
     """Cut rows into shards: few where a vector over all columns costs as much as the entries of a shard."""
     worth = rows.entries // (ENTRIES_PER_SUM * max(1, width))
     size = -(-rows.n // min(max(worth, FEWEST_SUMS), MOST_SUMS))
-    return spans(rows.n, max(DESIGN_ROWS, size))
+    return spans(rows.n, max(part_rows(rows), size))
+
+
+def part_rows(rows: Rows) -> int:
+    """Return how many rows are one part of a product."""
+    return max(DESIGN_ROWS, LEAST_ENTRIES * rows.n // max(1, rows.entries))
 
 
 @jit
 def _dense_outputs(values, w, out):  # type: ignore[no-untyped-def]
     for i in range(len(out)):
         out[i] += dense_dot(values[i], w)
+
+
+@jit
+def _some_outputs(values, columns, w, out):  # type: ignore[no-untyped-def]
+    for i in range(len(out)):
+        total = 0.0
+        for t in range(len(columns)):
+            total += values[i, columns[t]] * w[t]
+        out[i] += total
 
 
 @jit

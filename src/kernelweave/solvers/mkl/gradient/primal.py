@@ -34,6 +34,10 @@ NOTHING = DualPoint(np.empty(0), -np.inf)
 """A dual point that proves nothing."""
 
 
+SHORT = 0.01
+"""Changes of a dual point by so little are better where Newton's method says so."""
+
+
 @dataclass(frozen=True)
 class PrimalEvaluation:
     """The objective, seen from one normal vector.
@@ -132,9 +136,12 @@ class PrimalSolver:
         return value + (0.5 * b**2 if self.problem.intercept == "regularized" else 0.0)
 
     def dual(self, seen: PrimalEvaluation) -> DualPoint:
-        """Return the better of two dual points: the slopes of a look, and their best multiple by one Newton step."""
-        best = DualPoint(seen.alpha[None, :], -np.inf)
-        for s in (1.0, self._multiple(seen)):
+        """Return the better of two dual points: the slopes of a look, and their best multiple by one Newton step.
+
+        A short step needs no comparison: along a line the dual is nearly a parabola.
+        """
+        best, newton = DualPoint(seen.alpha[None, :], -np.inf), self._multiple(seen)
+        for s in (newton,) if abs(newton - 1.0) <= SHORT else (1.0, newton):
             alpha = s * seen.alpha[None, :]
             value = self.problem.linear(alpha) - 0.5 * s * s * self.support(seen.q)
             if value > best.value:
@@ -185,7 +192,10 @@ def intercept_at(problem: MKLProblem, outputs: Array, guess: float) -> float:
     pull = 1.0 if problem.intercept == "regularized" else 0.0
     low, high, b = -np.inf, np.inf, guess
     for _ in range(NEWTON_STEPS):
-        slope = pull * b + dot(cost, loss.derivative(outputs + b, y))
+        each = cost * loss.derivative(outputs + b, y)
+        slope = pull * b + float(each.sum())
+        if abs(slope) <= CLOSE * (pull * abs(b) + float(np.abs(each).sum())):
+            break
         low, high = (low, b) if slope > 0 else (b, high)
         bend = pull + (dot(cost, loss.curvature(outputs + b, y)) if loss.smooth else 0.0)
         new = b - slope / bend if bend > 0 else np.nan

@@ -37,7 +37,7 @@ FIRST_COLUMNS, FIRST_OF_ALL = 64, 256
 at the optimum, what costs little."""
 MOST_COLUMNS = 4000
 """Columns of a working set at the most; their matrix takes 128 MB."""
-PASS_COLUMNS = 2.0
+PASS_COLUMNS = 1.0
 """A Gram matrix of sqrt(this times d) columns takes as long as a pass over d columns."""
 INNER = 0.3
 """The model is solved to the square of this times the tolerance: the dual point follows residuals, not objectives."""
@@ -131,12 +131,16 @@ class BlockCoordinate(PrimalSolver):
         """Take other blocks for the working set, (m,) bool; what is known of columns that stay is kept."""
         self.working, before = used, self.chosen
         self.chosen = np.flatnonzero(np.repeat(used, self.sizes))
-        self.columns, self.H = self.design.columns(self.chosen), np.empty((0, 0))
-        gram, known = np.zeros((len(self.chosen), len(self.chosen))), np.zeros(len(self.chosen), bool)
-        if len(before):
-            old, known = np.searchsorted(before, self.chosen), np.isin(self.chosen, before)
-            gram[np.ix_(known, known)] = self.gram[np.ix_(old[known], old[known])]
-        self.gram, self.fresh = gram, np.flatnonzero(~known)
+        self.H = np.empty((0, 0))
+        if not len(before):
+            self.columns, self.fresh = self.design.columns(self.chosen), np.arange(len(self.chosen))
+            self.gram = np.zeros((len(self.chosen), len(self.chosen)))
+            return
+        stay = np.flatnonzero(np.isin(self.chosen, before))
+        old, self.fresh = np.searchsorted(before, self.chosen[stay]), np.delete(np.arange(len(self.chosen)), stay)
+        gram = np.zeros((len(self.chosen), len(self.chosen)))
+        gram[np.ix_(stay, stay)], self.gram = self.gram[np.ix_(old, old)], gram
+        self.columns = self.design.columns(self.chosen, (before, self.columns))
 
     def _screen(self, seen: PrimalEvaluation) -> None:
         """Leave out the blocks that are zero at the optimum of p = 1."""
