@@ -24,7 +24,7 @@ from kernelweave.engines.base import Engine
 from kernelweave.kernels.abilities import Decaying, Ranged, which_have
 from kernelweave.kernels.base import Array, take
 from kernelweave.operators.base import Operator
-from kernelweave.operators.gram.curves import NODES, POWERS, SHIFT, WIDEST, Grid, make_grid
+from kernelweave.operators.gram.curves import NODES, POWERS, SHIFT, WIDEST, Grid, add_curve, make_grid
 from kernelweave.operators.gram.dense import GramMatrix, mirror
 from kernelweave.operators.gram.family import DOUBLE_SUM, SharedSet
 from kernelweave.operators.gram.mixture import STRIP, Family
@@ -136,7 +136,7 @@ class TabulatedSet(SharedSet):
                 prepared = self.prepared[group]
                 left, right = (r if rows is None else rows[r] for r in (s, slice(s.start, size)))
                 values = self.family.bases[group].block(take(prepared, left), take(prepared, right), np.float64)
-                _add_curve(values, table, *self.grids[group], target)
+                add_curve(values, table, *self.grids[group], True, target)
 
         self.engine.map_into([out[s, s.start :] for s in strips], fill, strips)
         for s in strips:
@@ -161,48 +161,28 @@ def _add_moments(
     values: Array, left: Array, right: Array, shift: float, first: int, middles: Array, scales: Array, out: Array
 ) -> None:  # fmt: skip
     """Add ``left[i] right[j] t^p`` to the piece of each pair, twice for those right of the diagonal."""
-    n, last = values.shape[1], len(middles) - 1
-    u = np.empty(n)
-    bits = u.view(np.int64)
+    last, space = len(middles) - 1, np.empty(values.shape[1])
     for i in range(len(values)):
-        row, twice = values[i], 2.0 * left[i]
-        for j in range(i, n):
+        row, others, u, twice = values[i, i:], right[i:], space[i:], 2.0 * left[i]
+        bits = u.view(np.int64)
+        for j in range(len(row)):
             u[j] = row[j] + shift
-        for j in range(i, n):
-            piece = min(max((bits[j] >> SHIFT) - first, 0), last)
+        for j in range(len(row)):
+            piece = max((bits[j] >> SHIFT) - first, 0)
+            if piece > last:
+                piece = last
             t = (u[j] - middles[piece]) * scales[piece]
-            w = twice * right[j] if j > i else left[i] * right[j]
-            t2 = t * t
-            t4, target = t2 * t2, out[piece]
-            target[0] += w
-            target[1] += w * t
-            target[2] += w * t2
-            target[3] += w * t2 * t
-            target[4] += w * t4
-            target[5] += w * t4 * t
-            target[6] += w * t4 * t2
-            target[7] += w * t4 * t2 * t
-
-
-@jit
-def _add_curve(
-    values: Array, table: Array, shift: float, first: int, middles: Array, scales: Array, out: Array
-) -> None:  # fmt: skip
-    """Add the curve of each pair on and right of the diagonal."""
-    n, last = values.shape[1], len(middles) - 1
-    u = np.empty(n)
-    bits = u.view(np.int64)
-    for i in range(len(values)):
-        row, target = values[i], out[i]
-        for j in range(i, n):
-            u[j] = row[j] + shift
-        for j in range(i, n):
-            piece = min(max((bits[j] >> SHIFT) - first, 0), last)
-            t = (u[j] - middles[piece]) * scales[piece]
-            c, t2 = table[piece], t * t
-            low = (c[0] + c[1] * t) + (c[2] + c[3] * t) * t2
-            high = (c[4] + c[5] * t) + (c[6] + c[7] * t) * t2
-            target[j] += low + high * (t2 * t2)
+            w0 = twice * others[j] if j > 0 else left[i] * others[j]
+            t2, w1 = t * t, w0 * t
+            t4, w2, w3, target = t2 * t2, w0 * t2, w1 * t2, out[piece]
+            target[0] += w0
+            target[1] += w1
+            target[2] += w2
+            target[3] += w3
+            target[4] += w0 * t4
+            target[5] += w1 * t4
+            target[6] += w2 * t4
+            target[7] += w3 * t4
 
 
 @jit
