@@ -56,7 +56,7 @@ def many_kernels():
                 yield name, solver, min(2.0, entry.largest_p)
 
 
-@pytest.mark.parametrize(("loss", "solver", "intercept"), one_kernel())
+@pytest.mark.parametrize(("loss", "solver", "intercept"), list(one_kernel()))
 def test_one_kernel(loss, solver, intercept):
     task = LOSSES[loss].task
     rows, kernel = {
@@ -70,7 +70,7 @@ def test_one_kernel(loss, solver, intercept):
     assert model.converged_ == (model.duality_gap_ <= model.tol)
 
 
-@pytest.mark.parametrize(("loss", "solver", "norm"), many_kernels())
+@pytest.mark.parametrize(("loss", "solver", "norm"), list(many_kernels()))
 def test_many_kernels(loss, solver, norm):
     task = LOSSES[loss].task
     given = {} if task == "novelty" else {"loss": loss, "C": 10.0}

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import kernelweave as kw
 from kernelweave.estimators.fitting import honest_gap
@@ -65,6 +66,19 @@ def test_what_rounding_opens_is_closed_in_double_precision(single):
     model = kw.MKLClassifier(KERNELS, C=1e4, norm=2.0, tol=1e-5, n_jobs=1).fit(X, Y)
     assert model.converged_
     assert kw.verify(model, X, Y).gap <= 1e-5
+
+
+def test_a_gap_that_single_precision_leaves_open_names_the_memory_limit(single, monkeypatch):
+    hold = MKLEstimator._hold
+
+    def cramped(self, rows, tol):
+        if tol == 0.0:
+            raise MemoryError
+        return hold(self, rows, tol)
+
+    monkeypatch.setattr(MKLEstimator, "_hold", cramped)
+    with pytest.warns(ConvergenceWarning, match="raise memory_limit, within which kernel values are held in single"):
+        kw.MKLClassifier(KERNELS, C=1e4, norm=2.0, tol=1e-5, n_jobs=1).fit(X, Y)
 
 
 def test_shared_weights_and_chosen_parameters_are_proved(single):

@@ -44,6 +44,7 @@ class Facts:
     cost : (n,) costs
     loss : the loss
     norm : p of the kernel weights; None with one kernel
+    cramped : whether kernel values are in single precision because there was no memory for double
     """
 
     tol: float
@@ -53,6 +54,7 @@ class Facts:
     cost: Array
     loss: Loss
     norm: float | None = None
+    cramped: bool = False
 
 
 def sentence(results: Sequence[Result], facts: Facts) -> str:
@@ -94,6 +96,8 @@ def causes(facts: Facts) -> tuple[str, list[str]]:
 def remedies(result: Result, facts: Facts, alone: bool) -> list[str]:
     """Return what helps whatever the cause: a longer run, another solver, a larger tolerance."""
     found = []
+    if facts.cramped:
+        found.append("raise memory_limit, within which kernel values are held in single precision")
     if result.ended == "limit":
         needed = expected(result.trace, facts.tol)
         if needed is not None and needed <= FAR * result.n_iter:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -105,6 +106,7 @@ class MKLEstimator(Estimator):
     def _finish(self, X: Any, targets: Targets, rows: DistinctRows, operators: Any) -> None:
         """Solve, prove for the kernels that were asked for, and go on with finer values where the gap opens again."""
         starts: list[PrimalPoint | None] | None = None
+        cramped = False
         for attempt in range(1, ATTEMPTS + 1):
             problems = self._problems(operators, rows.targets)
             results = self._proved(self._solve_all(problems, starts), problems, rows.X)
@@ -114,7 +116,8 @@ class MKLEstimator(Estimator):
                 starts = [result.primal for result in results]
                 try:
                     operators = self._hold(rows.X, EXACTLY)
-                except MemoryError:  # the gap stays open, and is told
+                except MemoryError:  # the gap stays open, and the warning says why
+                    cramped = True
                     break
             elif attempt < ATTEMPTS:
                 operators = self._bind_all(rows.X, rows.targets.weight, FINER_AGAIN**attempt)
@@ -122,7 +125,7 @@ class MKLEstimator(Estimator):
             refuse_if_noise_counts(self._factorised or self.kernels_, rows.X, results, self.tol, NEEDED)
         results = rows.spread(results, targets.cost)
         self._keep_all(results, X, operators)
-        warn_unless_converged(results, lambda: self._facts_of(problems[0]))
+        warn_unless_converged(results, lambda: replace(self._facts_of(problems[0]), cramped=cramped))
         self._warn_alike(X, operators)
 
     def _rounding_opens(self, results: list[Result], operators: Any) -> bool:
