@@ -71,10 +71,10 @@ def test_what_rounding_opens_is_closed_in_double_precision(single):
 def test_a_gap_that_single_precision_leaves_open_names_the_memory_limit(single, monkeypatch):
     hold = MKLEstimator._hold
 
-    def cramped(self, rows, tol):
+    def cramped(self, rows, tol, table=None):
         if tol == 0.0:
             raise MemoryError
-        return hold(self, rows, tol)
+        return hold(self, rows, tol, table)
 
     monkeypatch.setattr(MKLEstimator, "_hold", cramped)
     with pytest.warns(ConvergenceWarning, match="raise memory_limit, within which kernel values are held in single"):

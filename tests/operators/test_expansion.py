@@ -150,3 +150,16 @@ def test_members_are_made_once_and_only_when_needed():
     assert model.scores(NEW, Serial()).shape == (23, 1)
     assert model.members is first
     assert model.made == 1
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_exponentials_of_one_number_with_common_coefficients_are_one_curve(outputs):
+    kernels = [*kw.RBF.grid(np.geomspace(0.1, 100.0, 9)), 2.0 * kw.RBF(width=3.0), kw.Linear(), kw.RBF(1.0).on([1])]
+    weights = rng.uniform(size=(outputs, len(kernels)))
+    weights[0, 4] = 0.0
+    coef = rng.normal(size=(outputs, len(ROWS)))
+    model = RowExpansion.weighted(kernels, ROWS, weights, coef)
+    expected = sum(w * (kernel.gram(NEW, ROWS) @ coef.T) for w, kernel in zip(weights.T, kernels))
+    np.testing.assert_allclose(model.scores(NEW, Serial()), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(model.contributions(NEW, Serial()).sum(axis=0), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(model.scores(NEW[:0], Serial()), np.zeros((0, outputs)))

@@ -1,9 +1,13 @@
-"""Support rows and coefficients: scores by kernel values, those of kernels with a common base from one computation."""
+"""Support rows and coefficients: scores by kernel values, those of kernels with a common base from one computation.
+
+Exponentials of one number that share coefficients (Gaussians of several widths) are looked up as one curve.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,7 +16,8 @@ from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, Kernel, take
 from kernelweave.operators.expansion.base import Share, State, held_bytes
 from kernelweave.operators.expansion.cross import KEPT_ROWS, NEW_ROWS
-from kernelweave.operators.gram.mixture import Family
+from kernelweave.operators.gram.curves import Curve
+from kernelweave.operators.gram.mixture import Family, weighted_curve
 
 
 class SupportRows:
@@ -37,7 +42,32 @@ class SupportRows:
 
     def scores(self, X: Any, engine: Engine) -> Array:
         """Return kernel values times coefficients, added over the kernels."""
-        return self._swept(X, engine, 1, lambda k: 0)[0]
+        if any(curve is None for curve in self._curves):
+            return self._swept(X, engine, 1, lambda k: 0)[0]
+        new, coef = self.base.prepare(X), self.shares[0].coef
+        parts = [(take(self.kept, span), coef[span]) for span in spans(self.size, KEPT_ROWS)]
+
+        def score(tile: slice) -> Array:
+            rows, out = take(new, tile), np.zeros((tile.stop - tile.start, self.outputs))
+            for kept, part in parts:
+                base = self.base.block(rows, kept, np.float64)
+                for output, curve in enumerate(self._curves):
+                    values = np.zeros(base.shape)
+                    cast(Curve, curve).add_to(values, base)
+                    out[:, output] += values @ part[:, output]
+            return out
+
+        tiles = engine.map(score, spans(X.shape[0], NEW_ROWS))
+        return np.concatenate(tiles) if tiles else np.zeros((0, self.outputs))
+
+    @cached_property
+    def _curves(self) -> list[Curve | None]:
+        """The weighted sum of the kernels as a curve for each output; None where it has no table."""
+        first = self.shares[0]
+        if any(share.coef is not first.coef or share.places is not first.places for share in self.shares):
+            return [None]
+        factors = np.stack([np.broadcast_to(share.factor, self.outputs) for share in self.shares], axis=1)
+        return [weighted_curve(self.family, self.family.members[0], weights) for weights in factors]
 
     def contributions(self, X: Any, engine: Engine) -> Array:
         """Return kernel values times coefficients of each kernel."""

@@ -127,7 +127,7 @@ class Mixture(Kernel):
             weights = np.asarray(self.weights, dtype=float)
             keep = [int(k) for k in np.flatnonzero(weights)]
             family, weights = Family([self.kernels[k] for k in keep]), weights[keep]
-            self._grouped = family, weights, [_curve(family, members, weights) for members in family.members]
+            self._grouped = family, weights, [weighted_curve(family, members, weights) for members in family.members]
         return self._grouped
 
     def prepare(self, X: Any) -> Any:
@@ -158,7 +158,7 @@ class Mixture(Kernel):
         return out
 
 
-def _curve(family: Family, members: list[int], weights: Array) -> Curve | None:
+def weighted_curve(family: Family, members: list[int], weights: Array) -> Curve | None:
     """Return the table of the weighted sum of a group, or None where its kernels are few or no exponentials."""
     if len(members) < MEMBERS or not all(which_have(Decaying, [family.kernels[k] for k in members])):
         return None
