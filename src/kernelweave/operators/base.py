@@ -69,6 +69,17 @@ class OnDemand(Protocol):
 
 
 @runtime_checkable
+class AtOnce(Protocol):
+    """Ability of a kernel, or of a set of kernels: products cost about the same however few rows move.
+
+    Solvers that move all rows in each of few steps suit it best; single kernel values are expensive.
+    """
+
+    product_seconds: float
+    """Roughly, of a product with any vector; of a set of kernels, with their sum."""
+
+
+@runtime_checkable
 class OperatorSet(Protocol):
     """m kernels bound to the same n training rows."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kernelweave.operators.base import (
     KMER_STORES,
+    AtOnce,
     Dense,
     Factored,
     HasDesign,
@@ -45,6 +46,7 @@ SVM_NEEDS = {
     "dual_coordinate": "features",
     "interior_point": "features",
     "newton": "values",
+    "quasi_newton": "whole",
     "auto": "any",
 }
 """What each solver needs of one kernel."""
@@ -78,9 +80,9 @@ def choose_svm_solver(name: str, problem: Problem, params: dict[str, Any] | None
     """Return a solver: the named one, or for "auto" what is fastest.
 
     Where rows have explicit features, an interior-point method for few and coordinate descent for many of them
-    (`cost`); elsewhere Newton for smooth losses, SMO where the Gram matrix of at least half of the rows fits the
-    memory, since it takes less CPU time there than working sets of any size from 5,000 rows on
-    (benchmarks/svm_vs_sklearn.py --solvers), and chunking for what is left.
+    (`cost`); quasi-Newton steps where products move all rows at once; elsewhere Newton for smooth losses, SMO where the
+    Gram matrix of at least half of the rows fits the memory, since it takes less CPU time there than working sets of
+    any size from 5,000 rows on (benchmarks/svm_vs_sklearn.py --solvers), and chunking for what is left.
     """
     from kernelweave.solvers.svm import SVM_SOLVERS
 
@@ -94,6 +96,8 @@ def choose_svm_solver(name: str, problem: Problem, params: dict[str, Any] | None
 
 def _fastest_svm(problem: Problem) -> tuple[str, str]:
     operator = problem.operator
+    if isinstance(operator, AtOnce) and problem.loss.boxed:
+        return "quasi_newton", f"a product of all rows takes about {operator.product_seconds:.2g} s, however few move"
     if isinstance(operator, PrimalOperator):
         share = directions(operator)
         if isinstance(operator, Factored) and problem.loss.boxed:
@@ -174,6 +178,8 @@ def _fastest_mkl(problem: MKLProblem) -> tuple[str, str]:
         if name == "block_coordinate" and design.dense and not design.streamed:
             return name, why
         return "svrg", why if name == "svrg" else "kernels are held by their features, and rows are many"
+    if p == 1.0 and isinstance(operators, AtOnce):
+        return "level", "norm=1: cuts need no kernel values, which are expensive here"
     if p == 1.0 and isinstance(operators, RankOneVectors) and operators.m > operators.n and not problem.loss.smooth:
         return "lp", "more kernels of rank one than rows: second-order steps see too little of them"
     if p == 1.0 and isinstance(operators, Ranked) and direct_rank(operators):

@@ -43,7 +43,7 @@ class SparseFeatures(Candidate):
     """The features of one kernel: products go through the normal vector."""
 
     kind = "features"
-    needs = ("any", "products", "features")
+    needs = ("any", "products", "whole", "features")
 
     def fits(self, task: Task) -> str | None:
         """For kernels with features whose place does not matter, on many rows; for tables on more rows than columns."""

@@ -29,7 +29,7 @@ class PositionalIndex(Candidate):
     """Sorted prefixes of every position: products go through tables of them."""
 
     kind = "positional"
-    needs = ("any", "products", "features")
+    needs = ("any", "products", "whole", "features")
 
     def fits(self, task: Task) -> str | None:
         """For k-mers with a place in an alphabet that prefixes can be coded in, on many rows."""
@@ -71,7 +71,7 @@ class PositionalIndex(Candidate):
 class KmerStore(Candidate):
     """Sparse weights of the rows that move, some rows at a time; nothing of the training rows is indexed."""
 
-    needs = ("any", "products")
+    needs = ("any", "products", "whole")
 
     def __init__(self, kind: str):
         self.kind = kind  # type: ignore[misc]

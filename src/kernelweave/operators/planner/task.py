@@ -30,6 +30,7 @@ GRAM_UP_TO = 2000
 NEEDS = {
     "any": "products of one kernel with a vector, by whatever solver suits the form",
     "products": "products of one kernel with a vector",
+    "whole": "few products of one kernel with whole vectors",
     "values": "values of one kernel",
     "features": "a normal vector over the features of one kernel",
     "parts": "products of each of several kernels",

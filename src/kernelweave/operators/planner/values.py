@@ -25,7 +25,7 @@ class DenseValues(Candidate):
     """The Gram matrix in memory."""
 
     kind = "dense"
-    needs = ("any", "products", "values")
+    needs = ("any", "products", "whole", "values")
 
     def __init__(self, dtype: str):
         self.dtype = np.dtype(dtype)
@@ -61,7 +61,7 @@ class CachedValues(Candidate):
     """As many columns of the Gram matrix as the memory holds, the most recently used ones."""
 
     kind = "cached"
-    needs = ("any", "products", "values")
+    needs = ("any", "products", "whole", "values")
 
     def fits(self, task: Task) -> str | None:
         """Not where another store was asked for."""

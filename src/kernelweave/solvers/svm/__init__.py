@@ -6,6 +6,7 @@ from kernelweave.solvers.svm.chunking import Chunking
 from kernelweave.solvers.svm.dual_coordinate import DualCoordinate
 from kernelweave.solvers.svm.interior import InteriorPoint
 from kernelweave.solvers.svm.newton import Newton
+from kernelweave.solvers.svm.quasi_newton import QuasiNewton
 from kernelweave.solvers.svm.smo import SMO
 
 SVM_SOLVERS: dict[str, type] = {
@@ -14,4 +15,5 @@ SVM_SOLVERS: dict[str, type] = {
     "dual_coordinate": DualCoordinate,
     "interior_point": InteriorPoint,
     "newton": Newton,
+    "quasi_newton": QuasiNewton,
 }
