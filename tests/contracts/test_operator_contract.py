@@ -5,16 +5,17 @@ import pytest
 
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.engines import Serial, Threads
-from kernelweave.kernels import RBF, Polynomial, Precomputed, Spectrum, WeightedDegree
-from kernelweave.kernels.abilities import Features, Positional
+from kernelweave.kernels import RBF, GappedKmer, Polynomial, Precomputed, Spectrum, WeightedDegree
+from kernelweave.kernels.abilities import Features, Hamming, Positional
 from kernelweave.operators import CachedColumns, DenseGram, Operator, bind, product
-from kernelweave.operators.base import Dense, Linadd, PrimalOperator, Rounded
+from kernelweave.operators.base import AtOnce, Dense, Linadd, PrimalOperator, Rounded
 from kernelweave.operators.expansion import cross
 from kernelweave.operators.features import operator as features
 from kernelweave.operators.features.operator import FeatureOperator
 from kernelweave.operators.gram import cached, dense
-from kernelweave.operators.kmers import positional
+from kernelweave.operators.kmers import positional, tables
 from kernelweave.operators.kmers.positional import PositionalOperator
+from kernelweave.operators.kmers.tables import TableOperator
 
 rng = np.random.default_rng(0)
 N, M = 53, 17
@@ -29,6 +30,8 @@ KERNELS = {
     "long k-mers": (WeightedDegree(9) * 0.5, DNA[:N], DNA[N:]),
     "shifts": (WeightedDegree(8, shift=2), DNA[:N], DNA[N:]),
     "counts": (Spectrum(3), DNA[:N], DNA[N:]),
+    "l-mers": (GappedKmer(5, 3), DNA[:N], DNA[N:]),
+    "l-mers of both strands": (GappedKmer(6, 4, reverse_complement=True), DNA[:N], DNA[N:]),
     "precomputed": (Precomputed(), ROOT[:N] @ ROOT[:N].T, ROOT[N:] @ ROOT[:N].T),
 }
 STORES = {
@@ -40,8 +43,9 @@ STORES = {
     "k-mers": lambda k, X, engine: bind(k, X, engine, need="features"),
     "k-mers in tries": lambda k, X, engine: bind(k, X, engine, need="features").through("trie"),
     "features": lambda k, X, engine: FeatureOperator(k, X, engine),
+    "tables": lambda k, X, engine: TableOperator.of(k, X, engine),
 }
-NEEDS = {"k-mers": Positional, "k-mers in tries": Positional, "features": Features}
+NEEDS = {"tables": Hamming, "k-mers": Positional, "k-mers in tries": Positional, "features": Features}
 """What a store asks of the kernel."""
 CASES = [(s, name) for s in STORES for name in KERNELS if isinstance(KERNELS[name][0], NEEDS.get(s, object))]
 ROWS = np.array([0, 52, 7, 7, 31, 8, 9, 10, 11, 12, 13, 14, 15, 50, 3, 2])
@@ -60,6 +64,7 @@ def small_tiles(monkeypatch):
     monkeypatch.setattr(cross, "NEW_ROWS", 6)
     monkeypatch.setattr(cross, "KEPT_ROWS", 5)
     monkeypatch.setattr(positional, "LOOKUP_ROWS", 20)
+    monkeypatch.setattr(tables, "LOOKUP_ROWS", 20)
     monkeypatch.setattr(positional, "LINES_TOGETHER", 5)
     monkeypatch.setattr(features, "PART_ROWS", 20)
     monkeypatch.setattr(features, "GRAM_LINES", 3)
@@ -93,6 +98,7 @@ def test_abilities(store, name):
     assert isinstance(operator, PrimalOperator) == (explicit and (store, name) != ("k-mers", "shifts"))
     assert isinstance(operator, PositionalOperator) == (store == "k-mers")
     assert isinstance(operator, Linadd) == (store in ("k-mers", "k-mers in tries"))
+    assert isinstance(operator, AtOnce) == (store == "tables")
     assert isinstance(operator, Rounded) == (store not in NEEDS)
 
 

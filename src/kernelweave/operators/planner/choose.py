@@ -26,11 +26,13 @@ from kernelweave.operators.planner.family import (
 from kernelweave.operators.planner.features import FeatureFamily, SparseFeatures
 from kernelweave.operators.planner.kmers import KmerStore, PositionalFamily, PositionalIndex
 from kernelweave.operators.planner.plan import Plan
+from kernelweave.operators.planner.tables import LmerFamily, LmerTable
 from kernelweave.operators.planner.task import Task
 from kernelweave.operators.planner.values import CachedValues, DenseValues
 
 CANDIDATES: tuple[Candidate, ...] = (
     PositionalIndex(),
+    LmerTable(),
     SparseFeatures(),
     DenseValues("float64"),
     DenseValues("float32"),
@@ -39,6 +41,7 @@ CANDIDATES: tuple[Candidate, ...] = (
     KmerStore("map"),
     CachedValues(),
     PositionalFamily(),
+    LmerFamily(),
     FeatureFamily(),
     RankOne(),
     StoredFamily("float64"),
@@ -120,7 +123,7 @@ def choose(task: Task) -> Choice:
     'dense'
     >>> plan = choose(Task([RBF(gamma=1.0)], rows, Serial(), "100kB")).plan
     >>> plan.kind, plan.bytes, len(plan.passed_over)
-    ('cached', 100000, 7)
+    ('cached', 100000, 8)
     """
     found = weigh(task)
     if found.choice is not None:
