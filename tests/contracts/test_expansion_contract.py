@@ -31,13 +31,22 @@ def centred(kernel, X):
     return normalized(kernel, X[:N], "variance", Serial())
 
 
+UNIT = (kw.GappedKmer(4, 2, True) + kw.Mismatch(3, 1)).normalized()
 CASES = {
     "values": ([kw.RBF(width=2.0), kw.RBF(width=8.0), kw.Laplacian(gamma=0.5)], TABLE, {"values"}),
     "values of products": ([kw.RBF(width=2.0).on(0) * kw.Linear()], TABLE, {"values"}),
     "weights": ([kw.Linear(), 0.5 * kw.Linear().on([0, 2])], TABLE, {"weights"}),
     "quadratic": ([kw.Polynomial(2, coef0=-0.5), 2.0 * kw.Polynomial(2).on([1, 3])], TABLE, {"quadratic"}),
-    "codes": ([kw.Spectrum(3), kw.Mismatch(3, 1), kw.GappedKmer(4, 2)], DNA, {"codes"}),
-    "unit codes": ([kw.Spectrum(3).normalized(), kw.GappedKmer(4, 2).normalized()], DNA, {"codes"}),
+    "codes": ([kw.Spectrum(3), kw.Spectrum(2)], DNA, {"codes"}),
+    "unit codes": ([kw.Spectrum(3).normalized()], DNA, {"codes"}),
+    "l-mers": ([kw.Mismatch(3, 1), kw.GappedKmer(4, 2), 0.5 * kw.GappedKmer(4, 3).normalized()], DNA, {"l-mers"}),
+    "l-mers of both strands": (
+        [kw.GappedKmer(6, 4, True), kw.Mismatch(6, 1, True), UNIT],
+        DNA,
+        {"l-mers"},
+    ),
+    "l-mers by place": ([kw.LSGKM(6, 4, d=None, center_weight=(9, 3))], DNA, {"l-mers"}),
+    "l-mers of views": ([kw.GappedKmer(5, 3).on("dna"), kw.Linear().on("table")], VIEWS, {"l-mers", "weights"}),
     "both strands": ([kw.Spectrum(3, reverse_complement=True)], DNA, {"codes"}),
     "words": ([kw.NGram(2), kw.GappyNGram(2, 0.5), kw.NGram(9)], TEXT, {"codes"}),
     "positions": (
@@ -52,6 +61,7 @@ CASES = {
     ),
     "sum": ([kw.Linear() + 0.5 * kw.RBF(width=3.0) + kw.Linear()], TABLE, {"values"}),
     "centred": ([centred(kw.WeightedDegree(3), DNA), centred(kw.Spectrum(2), DNA)], DNA, {"positions", "codes"}),
+    "centred l-mers": ([centred(kw.GappedKmer(4, 2), DNA)], DNA, {"l-mers"}),
     "centred table": ([centred(kw.RBF(width=3.0), TABLE), centred(kw.Linear(), TABLE)], TABLE, {"values", "weights"}),
 }
 OUTPUTS = 2
@@ -139,7 +149,7 @@ def test_weights_of_codes_that_are_too_many_to_store_are_made_on_demand(monkeypa
     monkeypatch.setattr(weights, "FEW_ROWS", 8)
     again = RowExpansion(expansion.kernels, expansion.rows, expansion.shares, OUTPUTS)
     assert set(again.ways.values()) == {"codes on demand"}
-    assert again.state() == {"members": [{"way": "codes on demand"}] * 3}
+    assert again.state() == {"members": [{"way": "codes on demand"}] * 2}
     assert np.array_equal(again.scores(new, Serial()), whole)
     monkeypatch.setattr(weights, "coded_weights", lambda *_: pytest.fail("made a vector"))
     few = RowExpansion(expansion.kernels, expansion.rows, expansion.shares, OUTPUTS)

@@ -101,7 +101,7 @@ def test_sparse_tables():
         (kw.Spectrum(3).normalized(), "codes"),
         (kw.WeightedDegree(4), "positions"),
         (0.5 * kw.WeightedDegree(3, shift=1), "positions"),
-        (kw.Mismatch(3, 1), "codes"),
+        (kw.Mismatch(3, 1), "l-mers"),
     ],
 )
 def test_strings_go_through_their_normal_vector(kernel, way):

@@ -11,6 +11,7 @@ An expansion is a sum of members, each of which scores some of the kernels in th
     CodesOnDemand       the same, made from rows only where it pays       "codes on demand"
     DenseWeights        a weight for each column of explicit features     "weights"
     QuadraticForm       x'Mx + v'x + s                                    "quadratic"
+    LmerWeights         a weight for each of all 4^l l-mers               "l-mers"
     PositionalTables    sums over tries of k-mers with a place            "positions"
     Constant            what centring adds to every row                   "constant"
 
@@ -23,13 +24,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.operators.expansion.terms import Term
+
+if TYPE_CHECKING:
+    from kernelweave.operators.expansion.lmers import LmerTable
 
 State = dict[str, Any]
 """Plain data: numbers, texts, arrays, and lists and dicts of them."""
@@ -166,6 +170,18 @@ class Expansion(ABC):
             for number, values in zip(member.numbers, member.contributions(X, engine)):
                 out[number] += values
         return out
+
+    def lmer_tables(self, output: int = 0, sign: float = 1.0) -> list[tuple[int, LmerTable]]:
+        """Return the weights of all l-mers, a table for each innermost kernel that has one, with the kernel's number.
+
+        Parameters
+        ----------
+        output, sign : as for `parts`
+        """
+        from kernelweave.operators.expansion.lmers import lmer_table, suits_table
+
+        found = [(part.number, term) for part in self.parts(output, sign) for term in part.terms]
+        return [(k, lmer_table(term)) for k, term in found if suits_table(term.leaf, self.rows[:1])]
 
     def letters(self, X: Any) -> Array:
         """Return what every letter of new rows adds, (letters of all rows behind one another, outputs).

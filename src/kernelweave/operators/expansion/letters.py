@@ -5,6 +5,7 @@ row add up to its scores.
 
     k-mers with a place     the k-mer u at i adds w(i, u) (see `positional`); a new row is compared with every kept row,
                             and a run of m equal letters from i on gives letter i + t  sum_{t < k <= m} w_ik / k
+    l-mers of four letters  what two l-mers give each other is divided among the letters they share (`lmers`)
     other k-mers, n-grams   features of a row are the sums of those of its windows (ability `Windowed`): every window is
                             looked up by itself in the weights of the codes
 
@@ -20,14 +21,14 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from kernelweave._numba import jit
-from kernelweave.data import select
 from kernelweave.data.blocks import spans
 from kernelweave.data.kinds import alphabet_of, kind_of
 from kernelweave.data.strings.sequences import Sequences
-from kernelweave.kernels.abilities import Features, Positional, Windowed
+from kernelweave.kernels.abilities import Features, Hamming, Positional, Windowed
 from kernelweave.kernels.base import Array
-from kernelweave.kernels.tree import Cosine, Leaf, On
+from kernelweave.kernels.tree import Leaf
 from kernelweave.operators.expansion.base import Part, Share
+from kernelweave.operators.expansion.lmers import letter_shares, new_norms, suits_table
 from kernelweave.operators.expansion.terms import Term
 from kernelweave.operators.expansion.weights import coded_weights
 from kernelweave.operators.features.vocabulary import Vocabulary
@@ -52,7 +53,7 @@ def letter_sums(expansion: Expansion, X: Any) -> Array:
     for output in range(expansion.outputs):
         for part in expansion.parts(output):
             for leaf, values in _of_part(part, expansion, seen):
-                out[:, output] += np.repeat(1.0 / _norms(leaf, X), seen.lengths) * values
+                out[:, output] += np.repeat(1.0 / new_norms(leaf, X), seen.lengths) * values
     constants = [member for member in expansion.members if member.way == "constant"]
     if constants:
         total = sum(cast(Any, member).values for member in constants)
@@ -62,7 +63,7 @@ def letter_sums(expansion: Expansion, X: Any) -> Array:
 
 def _check(leaf: Leaf, first: Leaf) -> None:
     """Raise where a kernel gives letters nothing, or letters of another view."""
-    if not leaf.additive or not isinstance(leaf.kernel, Positional | Windowed) or not _lengths(leaf):
+    if not leaf.additive or not isinstance(leaf.kernel, Positional | Windowed | Hamming) or not _lengths(leaf):
         raise ValueError(
             f"What {leaf.name} adds cannot be divided among letters; expected kernels of k-mers or n-grams."
         )
@@ -73,18 +74,9 @@ def _check(leaf: Leaf, first: Leaf) -> None:
 
 
 def _lengths(leaf: Leaf) -> tuple[int, ...]:
-    return (1,) if isinstance(leaf.kernel, Positional) else cast(Windowed, leaf.kernel).window_lengths()
-
-
-def _norms(leaf: Leaf, X: Any) -> Array:
-    """Return the norms by which a normalised kernel divides new rows, (rows,); infinite for a row of zeros."""
-    norms = np.ones(X.shape[0])
-    for node in leaf.path:
-        if isinstance(node, Cosine):
-            norms *= np.sqrt(node.kernel.diag(X))
-        elif isinstance(node, On):
-            X = select(X, node.columns)
-    return np.where(norms > 0, norms, np.inf)
+    if isinstance(leaf.kernel, Positional):
+        return (1,)
+    return leaf.kernel.window_lengths() if isinstance(leaf.kernel, Windowed) else leaf.kernel.window()[:1]  # type: ignore
 
 
 def _of_part(part: Part, expansion: Expansion, X: Sequences) -> Iterator[tuple[Leaf, Array]]:
@@ -102,6 +94,8 @@ def _of_part(part: Part, expansion: Expansion, X: Sequences) -> Iterator[tuple[L
             coef = np.divide(coef, term.norms, out=np.zeros_like(coef), where=term.norms > 0)
         if isinstance(term.kernel, Positional):
             yield term.leaf, _by_place(term, coef, X)
+        elif suits_table(term.leaf, expansion.rows[:1]):
+            yield term.leaf, letter_shares(term, X)
         else:
             made = coded_weights(term.kernel, Share(0, np.arange(len(coef)), coef[:, None]), term.rows)
             yield term.leaf, _by_window(term.leaf, cast(Any, made.map).vocabulary, made.w[0], X)

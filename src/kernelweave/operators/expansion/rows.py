@@ -1,9 +1,10 @@
 """Expansions over kept rows: which member scores each kernel.
 
-Kernels are taken apart into summands first.  Of those, k-mers with a place that share coefficients go into one set of
-tables; other k-mers and n-grams become weights of codes; explicit features in columns, and squares of tables, become
-weights or a quadratic form where a new row costs less that way than by kernel values; what is left is scored by kernel
-values, so that the cost of a model follows the rows of these kernels.
+Kernels are taken apart into summands first. Of those, k-mers with a place that share coefficients go into one set of
+tables; l-mers of four letters become a table over all of them, other k-mers and n-grams weights of codes; explicit
+features in columns, and squares of tables, become weights or a quadratic form where a new row costs less that way than
+by kernel values; what is left is scored by kernel values, so that the cost of a model follows the rows of these
+kernels.
 
 A model file holds weights of codes, weights, quadratic forms and constants beside the rows and coefficients, which are
 the model's own.  Weights of codes that would take more than `STORED_BYTES` are left out: the rows are far smaller, and
@@ -23,6 +24,7 @@ from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.base import width as row_width
 from kernelweave.kernels.tree import Centred, On, Scaled, Sum
 from kernelweave.operators.expansion.base import Expansion, Member, Part, Share, State
+from kernelweave.operators.expansion.lmers import LmerWeights, has_lmer_tables
 from kernelweave.operators.expansion.positional import PositionalTables, has_tables
 from kernelweave.operators.expansion.terms import Term, terms
 from kernelweave.operators.expansion.values import Constant, SupportRows
@@ -216,6 +218,8 @@ def _way(piece: Piece) -> str:
     if isinstance(kernel, Positional):
         return "positions" if has_tables(kernel, piece.rows) else "values"
     row = piece.rows[share.places[:1]]
+    if has_lmer_tables(kernel, row, *share.coef.shape):
+        return "l-mers"
     if has_codes(kernel):
         return _coded(kernel, row, *share.coef.shape)
     return _folded(kernel, row, *share.coef.shape)
@@ -269,6 +273,8 @@ def _member(way: str, group: Sequence[Piece], stored: State | None) -> Member:
     kernel, share = kernels[0], shares[0]
     if way == "constant":
         return Constant(share.kernel, _constant(group[0]) if stored is None else checked(stored, "values", (None,)))
+    if way == "l-mers":
+        return LmerWeights(kernel, share, rows)
     if way == "codes on demand":
         return CodesOnDemand(kernel, share, rows)
     if way == "codes":
