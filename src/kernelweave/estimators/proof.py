@@ -24,10 +24,12 @@ from scipy.special import logsumexp, xlogy
 
 from kernelweave.engines import Engine
 from kernelweave.kernels import Kernel
+from kernelweave.kernels.abilities import Ranged
 from kernelweave.operators.base import RoundedSet, product
 from kernelweave.operators.features.design.set import DesignSet
 from kernelweave.operators.gram.family import SharedSet
-from kernelweave.operators.gram.mixture import Family
+from kernelweave.operators.gram.mixture import MEMBERS, Family
+from kernelweave.operators.gram.tabulated import NotSmooth, TabulatedSet
 from kernelweave.solvers.certificate import DualPoint, PrimalPoint, afresh, best_intercept
 from kernelweave.solvers.problems import Array, Problem, block_squares, dot
 from kernelweave.solvers.result import Result
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-9
 """By how much the gap of a run that has converged may pass the tolerance when it is computed afresh."""
+TABULATED_FROM = 1000
+"""Rows from which on energies of many curves of one number are those of their tables, right to rounding."""
 CORRECTIONS = 3
 """Times that what is left of a sum is given to entries with room."""
 
@@ -124,7 +128,14 @@ class Proof:
     def _values(self) -> SharedSet:
         """Return the kernels in double precision: no value is kept, each is made when it is needed."""
         family = Family(self.kernels)
-        return SharedSet(family, family.prepare(self.X), self.X.shape[0], self.engine, stored=False, dtype=np.float64)
+        given = family, family.prepare(self.X), self.X.shape[0], self.engine
+        ranged = all(isinstance(base, Ranged) for base in family.bases)
+        if ranged and len(family.kernels) >= MEMBERS * len(family.bases) and self.X.shape[0] >= TABULATED_FROM:
+            try:
+                return TabulatedSet(*given)  # a pass over the pairs costs the same for one width and for twenty
+            except NotSmooth:
+                pass
+        return SharedSet(*given, stored=False, dtype=np.float64)
 
     def _primal(self, point: PrimalPoint, problem: MKLProblem, exact: Any) -> PrimalPoint:
         """Return the point with its objective, and with better intercepts where there are some."""
