@@ -7,10 +7,10 @@ table of y holds in how many of these letters its l-mers agree, in binary, one b
     agree[c, word] = (p0, p1),     p0 + 2 p1 = [y_(j+3c) = word_0] + [y_(j+3c+1) = word_1] + [y_(j+3c+2) = word_2]
 
 An l-mer of x looks up four of these and adds them with full adders, plane by plane: three additions for 64 pairs.
-Most pairs disagree too often to count; only where some plane says otherwise, bits are counted for each number of
-mismatches.  The other strand of y needs no second row: its l-mer at j agrees with a word as y does with the word's
-reverse complement.  Counts are whole numbers, so that sums are exact and symmetric whatever the function of the
-distance is.
+Most pairs disagree too often to count; those that do not are looked at one by one, or, where there are many, bits are
+counted for each number of mismatches.  The other strand of y needs no second row: its l-mer at j agrees with a word as
+y does with the word's reverse complement.  Counts are whole numbers, so that sums are exact and symmetric whatever the
+function of the distance is.
 
 Legend: a, b rows; i, j starts of l-mers; w word of 64 starts; r0 .. r3 planes of the number of matches.
 """
@@ -31,6 +31,8 @@ LETTERS, LONGEST = 4, 12
 """Most letters of an alphabet, and the longest l-mer, for which four groups of three letters suffice."""
 GROUPS, TOGETHER, WORDS = 4, 3, 64
 """Groups of letters, letters of a group, and words that these spell."""
+FEW = 6
+"""Pairs of a word up to which each is looked at; with more, bits are counted for each number of mismatches."""
 MASKED = 64
 """What is added to the number of three letters where their l-mer has a masked letter."""
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -256,22 +258,24 @@ def _count(agree, codes, many, length, valid, own, n, planes, mine, theirs, foun
                 enough &= ALL << np.uint64(i % WORD)
             if enough == NONE:
                 continue
-            for m in range(reach):
-                here = (r0 ^ planes[m, 0]) & (r1 ^ planes[m, 1]) & (r2 ^ planes[m, 2]) & (r3 ^ planes[m, 3]) & enough
-                if here != NONE:
-                    _add(here, m, i, np.int64(w) * WORD, start, mine, theirs, found, diagonal)
-
-
-@jit
-def _add(here, m, i, before, start, mine, theirs, found, diagonal):  # type: ignore[no-untyped-def]
-    itself = start and (here >> np.uint64(i - before)) & ONE != NONE
-    if len(mine) == 0:
-        found[m] += popcount(here)
-        if itself:
-            diagonal[m] += 1.0
-        return
-    if itself:
-        diagonal[m] += mine[i] * theirs[i]
-    while here != NONE:
-        found[m] += mine[i] * theirs[before + trailing_zeros(here)]
-        here &= here - ONE
+            if len(mine) == 0 and popcount(enough) > FEW:
+                for m in range(reach):
+                    here = (
+                        (r0 ^ planes[m, 0]) & (r1 ^ planes[m, 1]) & (r2 ^ planes[m, 2]) & (r3 ^ planes[m, 3]) & enough
+                    )
+                    found[m] += popcount(here)
+                    if start:
+                        diagonal[m] += np.float64((here >> np.uint64(i % WORD)) & ONE)
+                continue
+            while enough != NONE:
+                j = np.uint64(trailing_zeros(enough))
+                low, high = (
+                    ((r0 >> j) & ONE) | (((r1 >> j) & ONE) << ONE),
+                    ((r2 >> j) & ONE) | (((r3 >> j) & ONE) << ONE),
+                )
+                m, at = length - np.int64(low) - 4 * np.int64(high), np.int64(w) * WORD + np.int64(j)
+                worth = mine[i] * theirs[at] if len(mine) else 1.0
+                found[m] += worth
+                if start and at == i:
+                    diagonal[m] += worth
+                enough &= enough - ONE

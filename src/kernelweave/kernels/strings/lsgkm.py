@@ -38,7 +38,7 @@ LETTERS = 4
 """Letters of the alphabet: dna or rna."""
 LARGEST_WEIGHT = 255
 """Largest M; LS-GKM keeps weights in a byte."""
-CHECKED_ROWS = 300
+CHECKED_ROWS = 128
 """Training rows whose Gram matrix is checked for negative eigenvalues."""
 INDEFINITE = 1e-10
 """Share of the largest eigenvalue below zero that counts as rounding."""
@@ -113,7 +113,7 @@ class LSGKM(Kernel):
         return min(eigenvalues(self.exact(LETTERS), int(self.l), LETTERS)) >= 0
 
     def fitted(self, X: Any, sample_weight: Array | None = None) -> Kernel:
-        """Return the kernel; one that need not be definite is checked on (at most 300 of) these rows first."""
+        """Return the kernel; one that need not be definite is checked on (at most 128 of) these rows first."""
         if self.definite:
             return self
         rows = sample_rows(len(X), CHECKED_ROWS)
