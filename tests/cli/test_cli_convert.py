@@ -46,3 +46,11 @@ def test_what_cannot_be_converted(out, options, message, tmp_path):
 def test_other_files(tmp_path):
     (tmp_path / "a.fa").write_text(">a\nACGTACGTACGT\n")
     assert "is not a kernelweave model file" in run("convert", tmp_path / "a.fa", tmp_path / "m.kw", code=1).output
+
+
+def test_a_converted_model_shows_its_motifs(tmp_path):
+    run("convert", MODEL, tmp_path / "model.kw")
+    found = json.loads(run("inspect", tmp_path / "model.kw", "--top", 3, "--length", 5, "--json").stdout)
+    assert [len(motif["ngram"].replace(".", "")) for motif in found["motifs"]] == [5, 5, 5]
+    assert "motif" in run("inspect", tmp_path / "model.kw", "--plot", tmp_path / "motifs.png").stdout
+    assert (tmp_path / "motifs.png").stat().st_size > 0

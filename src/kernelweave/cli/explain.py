@@ -39,6 +39,18 @@ def counted(core: Any, top: int | None, length: int | None, target: str | None) 
     return {"ngrams": [asdict(gram) for gram in top_ngrams(core, top or SHOWN, length, target=label)]}
 
 
+def motifs(core: Any, top: int | None, letters: int | None, target: str | None) -> dict[str, Any]:
+    """Return the best motifs of a model that compares l-mers, as plain data."""
+    from kernelweave.interpret import top_motifs
+
+    label = chosen_class(core, target)
+    if label is None and core.expansion_.outputs > 1:
+        if top is not None or letters is not None:
+            raise ValueError(_WHICH)
+        return {}
+    return {"motifs": [asdict(motif) for motif in top_motifs(core, top or SHOWN, letters, target=label)]}
+
+
 def weighted(core: Any, top: int | None, target: str | None) -> dict[str, Any]:
     """Return the heaviest features of a model that keeps their weights, as plain data."""
     from kernelweave.interpret import top_features
@@ -110,10 +122,16 @@ def table(found: dict[str, Any], say: Output) -> None:
     if found.get("kmers") and not say.as_json:
         rows = [[kmer["kmer"], kmer["position"], f"{kmer['weight']:+.4f}"] for kmer in found["kmers"]]
         say.table(["k-mer", "position", "adds to the decision value"], rows)
-    if found.get("ngrams") and not say.as_json:
-        several = len({gram["kernel"] for gram in found["ngrams"]}) > 1
-        rows = [[g["ngram"], g["rows"], f"{g['weight']:+.4f}", *[g["kernel"]] * several] for g in found["ngrams"]]
-        heads = ["n-gram", "support vectors with it", "adds to the decision value", *["kernel"] * several]
+    grams = found.get("ngrams") or found.get("motifs")
+    if grams and not say.as_json:
+        several = len({gram["kernel"] for gram in grams}) > 1
+        rows = [[g["ngram"], g["rows"], f"{g['weight']:+.4f}", *[g["kernel"]] * several] for g in grams]
+        heads = [
+            "n-gram" if "ngrams" in found else "motif",
+            "support vectors with it",
+            "adds to the decision value",
+            *["kernel"] * several,
+        ]
         say.table(heads, rows)
 
     if found.get("features") and not say.as_json:
@@ -130,16 +148,21 @@ def picture(core: Any, plot: str, asked: Explaining) -> str:
     check_writable(plot)
     os.environ.setdefault("MPLBACKEND", "Agg")
     from kernelweave import plots
-    from kernelweave.interpret import readable
+    from kernelweave.interpret import needs_motifs, readable, top_motifs
 
     target, top, k, origin = chosen_class(core, asked.target), asked.top, asked.length, asked.origin or 0
     if target is None and core.expansion_.outputs > 1:
         raise ValueError(_WHICH)
     shows = readable(core)
-    which = asked.draw or (_fitting(core, target) if "positions" in shows else "ngrams")
-    _check_drawing(which, shows, core)
-    if which == "ngrams":
-        display: Any = plots.NGramDisplay.from_estimator(core, top or 2 * SHOWN, k, target=target).plot()
+    if asked.draw is None and "positions" not in shows and needs_motifs(core):
+        which = "motifs"
+    else:
+        which = asked.draw or (_fitting(core, target) if "positions" in shows else "ngrams")
+        _check_drawing(which, shows, core)
+    if which == "motifs":
+        display: Any = plots.NGramDisplay(top_motifs(core, top or 2 * SHOWN, k, target=target)).plot()
+    elif which == "ngrams":
+        display = plots.NGramDisplay.from_estimator(core, top or 2 * SHOWN, k, target=target).plot()
     elif which == "degrees":
         display = plots.DegreeWeightsDisplay.from_estimator(core, target=target).plot()
     elif which == "positions":

@@ -23,7 +23,8 @@ def inspect(model: o.Model, explaining: o.Explaining, show: o.Show) -> None:
     """Show what a model is: estimator, kernel, support vectors, certificate, training sizes, file format.
 
     Where it compares k-mers at positions, also learned weights by degree and position and the best k-mers; where it
-    counts n-grams of text, sequences or lattices, those that decide most. Of a mixture (cgboost), the columns of each
+    counts n-grams of text, sequences or lattices, those that decide most; of many gapped k-mers on dna, the best motifs with
+    wildcards. Of a mixture (cgboost), the columns of each
     kernel.
 
     \b
@@ -66,7 +67,7 @@ def inspect(model: o.Model, explaining: o.Explaining, show: o.Show) -> None:
 
 def _learned(core: Any, model: str, e: o.Explaining) -> dict[str, Any]:
     """List, and draw if asked for, what a model with one weight for each kernel has learned."""
-    from kernelweave.interpret import readable
+    from kernelweave.interpret import needs_motifs, readable
 
     learned: dict[str, Any] = {}
     if e.plot is None and (e.draw is not None or e.origin is not None):
@@ -74,6 +75,8 @@ def _learned(core: Any, model: str, e: o.Explaining) -> dict[str, Any]:
     shows = readable(core)
     if "positions" in shows:
         learned = explain.explained(core, e.top, e.length, e.target)
+    elif needs_motifs(core):
+        learned = explain.motifs(core, e.top, e.length, e.target)
     elif "strings" in shows:
         learned = explain.counted(core, e.top, e.length, e.target)
     elif "features" in shows and e.plot is None and e.length is None:

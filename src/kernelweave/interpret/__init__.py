@@ -2,6 +2,7 @@
 
 from kernelweave.interpret.features import FeatureWeight, top_features
 from kernelweave.interpret.grams import NGramWeight, top_ngrams
+from kernelweave.interpret.motifs import needs_motifs, top_motifs
 from kernelweave.interpret.parts import readable
 from kernelweave.interpret.poim import Poim, PoimLengths, poim, poim_lengths
 from kernelweave.interpret.positional import (
@@ -50,11 +51,13 @@ __all__ = [
     "confusion",
     "confusion_at_precision",
     "curves",
+    "needs_motifs",
     "poim",
     "poim_lengths",
     "readable",
     "top_features",
     "top_kmers",
+    "top_motifs",
     "top_ngrams",
     "weight_stability",
     "weights_by_degree",
