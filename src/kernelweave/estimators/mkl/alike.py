@@ -21,12 +21,16 @@ ALIKE_ROWS, ROUGH_ROWS, FEW_KERNELS = 64, 16, 200
 """Rows on which kernels are compared, and those by which candidates are found among more kernels than the last."""
 ALIKE = 0.9999
 """Correlation of two centred kernel matrices from which on their weights are arbitrary."""
+NEARLY = 0.999
+"""Correlation on a sample of rows from which on all rows are asked."""
 MOST_COMPARED = 1000
 """The heaviest kernels, which are compared with all others."""
 COMPARED_TOGETHER = 1 << 20
 """Products of features that are looked at together."""
 MOST_CONFIRMED, CONFIRMING_ROWS = 16, 4096
 """Candidates that are looked at once more, and the rows by which that is done where features are made afresh."""
+NARROW = 128
+"""Features whose products with each other are all computed, whether or not their kernels are in use."""
 VERY_MANY = 5000
 """Kernels beyond which the heaviest ones are compared with each other only."""
 
@@ -56,15 +60,14 @@ def alike_features(design: Design, weights: Array) -> tuple[int, int] | None:
     With centred features Z_k the inner product of two centred kernel matrices is ``|Z_k' Z_l|^2``.  Candidates are
     found on a sample of the rows, and confirmed on many: features that few rows have agree on a sample by chance.
     """
-    few = design.m <= FEW_KERNELS or not design.dense
-    there, Z, offsets = _sampled(design, ALIKE_ROWS if few else ROUGH_ROWS)
+    there, Z, offsets = _sampled(design, ROUGH_ROWS if design.dense else ALIKE_ROWS)
     used = np.flatnonzero(weights[there] > 0)
     used = used[np.argsort(-weights[there][used], kind="stable")][:MOST_COMPARED]
     near, widest = list[tuple[int, Array]](), int(np.diff(offsets).max(initial=1))
     for some in spans(len(used), max(1, COMPARED_TOGETHER // max(1, widest * Z.shape[1]))):
         rows = _correlations(Z, used[some], offsets)
-        for i in np.flatnonzero(rows.max(axis=1, initial=0.0) > ALIKE):
-            near.append((int(there[used[some][i]]), there[np.flatnonzero(rows[i] > ALIKE)[:MOST_CONFIRMED]]))
+        for i in np.flatnonzero(rows.max(axis=1, initial=0.0) > NEARLY):
+            near.append((int(there[used[some][i]]), there[np.flatnonzero(rows[i] > NEARLY)[:MOST_CONFIRMED]]))
     return _confirmed(design, near[:MOST_CONFIRMED])
 
 
@@ -117,6 +120,11 @@ def _correlations(Z: Array, some: Array, offsets: Array) -> Array:
         unit = (Z / np.maximum(np.sqrt(np.einsum("ij,ij->j", Z, Z)), TINY)).astype(np.float32)
         rows = unit[:, some].T @ unit
         np.multiply(rows, rows, out=rows)
+    elif Z.shape[1] <= NARROW and (sizes > 0).all():  # all products at once
+        squares = np.square(Z.T @ Z)
+        shared = np.add.reduceat(np.add.reduceat(squares, offsets[:-1], axis=0), offsets[:-1], axis=1)
+        own = np.sqrt(shared.diagonal())
+        rows = shared[some] / np.maximum(own[some, None] * own, TINY)
     else:
         own = _own_norms(Z, offsets)
         rows = _shared(Z, some, offsets) / np.maximum(own[some, None] * own, TINY)
