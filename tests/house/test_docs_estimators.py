@@ -60,7 +60,7 @@ def test_every_parameter_is_documented_in_the_order_of_the_signature(name):
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_fitted_attributes_are_documented_and_documented_ones_exist(name):
-    left = {key for model in fitted(name) for key in vars(model) if key.endswith("_") and not key.startswith("_")}
+    left = {key for model in fitted(name) for key in dir(model) if key.endswith("_") and not key.startswith("_")}
     assert set(entries(name, "Attributes")) == left
 
 
