@@ -27,7 +27,7 @@ from kernelweave.operators.gram.dense import (
     mirror,
     mirrored,
 )
-from kernelweave.operators.gram.mixture import STRIP, Family, Mixture
+from kernelweave.operators.gram.mixture import STRIP, Family, Mixture, weighted_curve
 
 PART_VALUES = 2_000_000
 """Kernel values that one part reads, in up to eight matrices."""
@@ -229,12 +229,16 @@ class SharedSet:
         spots = spans(sum(sizes), TILE)
         out: Array = np.empty((sum(sizes), sum(sizes)), self.dtype)
         wanted = weights > 0
-        groups = [g for g, members in enumerate(self.family.members) if wanted[members].any()]
+        active = [[k for k in members if wanted[k]] for members in self.family.members]
+        curves = {g: weighted_curve(self.family, some, weights) for g, some in enumerate(active) if some}
 
         def fill(pair: tuple[int, int], target: Array, *lower: Array) -> None:
             target[:] = 0.0
-            for group in groups:
+            for group, curve in curves.items():
                 base = self._base(group, cuts[pair[0]], cuts[pair[1]])
+                if curve is not None:
+                    curve.add_to(target, base)
+                    continue
                 for k, s, values in self.family.strips(group, base, wanted):
                     _add_times(values, self.dtype(weights[k]), target[s])
             for one in lower:
