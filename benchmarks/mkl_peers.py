@@ -117,8 +117,12 @@ def our_groups(groups: list[list[int]], X: Array, y: Array) -> tuple[Array, floa
     )
     fit_quietly(model, X, y)
     coef = np.zeros(X.shape[1])
-    for weight, group in zip(model.kernel_weights_, groups):
-        coef[group] = weight * (model.dual_coef_[0] @ X[np.ix_(model.support_, group)])
+    if hasattr(model, "coef_"):  # trained through the columns themselves
+        for first, group in zip(model.coef_offsets_, groups):
+            coef[group] = model.coef_[0, first : first + len(group)]
+    else:
+        for weight, group in zip(model.kernel_weights_, groups):
+            coef[group] = weight * (model.dual_coef_[0] @ X[np.ix_(model.support_, group)])
     return coef, float(model.intercept_[0]), model
 
 
