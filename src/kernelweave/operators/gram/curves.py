@@ -82,6 +82,7 @@ class Curve:
         self.grid = make_grid(0.0, VANISHED / rates.min(), WIDEST / rates.max())
         values = factors @ np.exp(-rates[:, None] * self.grid.nodes)
         self.table: Array = values.reshape(-1, NODES) @ POWERS
+        self.table[-1] = 0.0  # the curve has vanished there, but for 1e-300
 
     def add_to(self, out: Array, values: Array) -> None:
         """Add the curve of each number to `out`, of the same shape (rows, columns)."""
