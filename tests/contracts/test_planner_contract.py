@@ -26,6 +26,8 @@ rng = np.random.default_rng(0)
 TABLE = rng.normal(size=(N, 6))
 DNA = kw.Sequences.from_strings(["".join(rng.choice(list("ACGT"), 80)) for _ in range(N)])
 MASKED = kw.Sequences.from_strings(["".join(rng.choice(list("ACGTN"), 80)) for _ in range(N)], unknown="mask")
+AMINO = list("ACDEFGHIKLMNPQRSTVWY")
+PROTEIN = kw.Sequences.from_strings(["".join(rng.choice(AMINO, 80)) for _ in range(N)], alphabet="protein")
 WIDTHS = kw.RBF.grid([0.5, 1.0, 2.0, 4.0])
 ONE = kw.Polynomial(3)
 LINEAR = kw.per_feature(kw.Linear(), 6)
@@ -66,6 +68,8 @@ CASES = {
                    one(kw.GappedKmer(8, 6, True) + kw.Mismatch(6, 1), DNA)],
     "lmer_tables": [many([kw.GappedKmer(8, 5), kw.GappedKmer(7, 5, True).normalized()], DNA),
                     many([kw.GappedKmer(8, 5), kw.GappedKmer(8, 6), kw.Spectrum(3)], DNA)],
+    "patterns": [one(kw.Mismatch(6, 1).normalized(), PROTEIN, need="features"), one(kw.Mismatch(8, 1), PROTEIN),
+                 one(kw.GappedKmer(16, 13), DNA)],
     "features": [one(kw.Spectrum(4), DNA), one(kw.Spectrum(4).normalized(), DNA, need="features"),
                  one(kw.GappedKmer(5, 3), DNA), many(COUNTS, DNA)],
     "dense": [one(ONE, TABLE), one(ONE, TABLE, need="values", tol=1e-9), one(kw.Spectrum(4), DNA, need="values"),
@@ -203,7 +207,7 @@ def test_what_was_passed_over_is_told_in_order(monkeypatch):
     rows = kw.Sequences.from_strings(["".join(rng.choice(list("ACGT"), 80)) for _ in range(1500)])
     found = weigh(Task([kw.WeightedDegree(12)], rows, Serial(), "900kB", need="products"))
     assert found.choice.plan.kind == "sorted"
-    assert [kind for kind, _ in found.passed_over] == ["positional", "features", "dense", "dense"]
+    assert [kind for kind, _ in found.passed_over] == ["positional", "patterns", "features", "dense", "dense"]
     assert found.passed_over[0][1].startswith("the sorted k-mers of 1500 sequences take ")
     assert str(found.choice.plan).startswith("sorted, ")
 

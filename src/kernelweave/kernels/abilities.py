@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from abc import ABC, ABCMeta, abstractmethod
 from collections.abc import Sequence
+from fractions import Fraction
+from math import comb
 from operator import attrgetter
 from typing import Any, Protocol, runtime_checkable
 
@@ -15,6 +17,10 @@ import numpy as np
 from kernelweave._numba.csr import CSR, coded
 from kernelweave.kernels.base import Array, Combination, Kernel, Wrapper
 
+MOST_PATTERNS = 4096
+"""More choices of places of an l-mer than this are not tried."""
+Table = Sequence[int] | Sequence[Fraction]
+"""Whole numbers or fractions by Hamming distance."""
 MOST_COLUMNS = 2**63 - 1
 """The highest column number that sparse tables can hold."""
 
@@ -276,6 +282,16 @@ class Hamming(Protocol, metaclass=_Ability):
 
     def own_features(self, X: Any) -> CSR | None:
         """Return features that both strands share and that would count twice; None where there are none."""
+
+
+def pattern_shares(length: int, table: Table) -> dict[int, float]:
+    """Return a_j for the numbers of places j that count: c[d] = sum_j a_j C(l - d, j); rounded only in the end."""
+    shares: dict[int, int | Fraction] = {}
+    for d in range(len(table) - 1, -1, -1):
+        rest = table[d] - sum(a * comb(length - d, j) for j, a in shares.items())
+        if rest:
+            shares[length - d] = rest
+    return {j: float(a) for j, a in shares.items()}
 
 
 @runtime_checkable

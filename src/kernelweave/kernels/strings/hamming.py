@@ -14,7 +14,6 @@ Three exact ways, and the cheapest one is taken:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from itertools import combinations
 from math import comb
 
@@ -24,6 +23,7 @@ from kernelweave._numba import jit
 from kernelweave._numba.bits import WORD, popcount
 from kernelweave._numba.hashing import GOLDEN
 from kernelweave._numba.symmetric import mirror
+from kernelweave.kernels.abilities import MOST_PATTERNS, Table, pattern_shares
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.checks import check_alphabets
 from kernelweave.kernels.strings.bitwise import own_counts, pair_counts, suits
@@ -41,9 +41,6 @@ MATCH_COST = 1.5
 """Nanoseconds to add one match."""
 EVEN_LETTERS = 16
 """Letters of a large alphabet match by chance as often as those of an even one of this size."""
-MOST_PATTERNS = 4096
-"""More choices of places than this are not tried."""
-Table = Sequence[int] | Sequence[Fraction]
 
 
 def pair_sums(A: Lmers, B: Lmers, length: int, table: Table) -> Array:
@@ -56,7 +53,7 @@ def pair_sums(A: Lmers, B: Lmers, length: int, table: Table) -> Array:
     table : c[0] .. c[reach], whole numbers or fractions
     """
     check_alphabets(A.alphabet, B.alphabet)
-    shares, same = _shares(length, table), A is B
+    shares, same = pattern_shares(length, table), A is B
     fast = isinstance(A, StringLmers) and isinstance(B, StringLmers) and suits(A.alphabet.size, length)
     if not _patterns_are_cheaper(A, B, length, shares, BIT_COST if fast else PAIR_COST):
         if isinstance(A, StringLmers) and isinstance(B, StringLmers) and fast:
@@ -93,16 +90,6 @@ def _fields(counts: Counts) -> tuple[int, np.uint64]:
     """Return how many bits a field has, and the word whose lowest bit in each field is set."""
     bits = field_bits(counts.alphabet.size)
     return bits, np.uint64(sum(1 << at for at in range(0, WORD_BITS, bits)))
-
-
-def _shares(length: int, table: Table) -> dict[int, float]:
-    """Return a_j for the numbers of places j that count: c[d] = sum_j a_j C(l - d, j); rounded only in the end."""
-    shares: dict[int, int | Fraction] = {}
-    for d in range(len(table) - 1, -1, -1):
-        rest = table[d] - sum(a * comb(length - d, j) for j, a in shares.items())
-        if rest:
-            shares[length - d] = rest
-    return {j: float(a) for j, a in shares.items()}
 
 
 def _patterns_are_cheaper(A: Lmers, B: Lmers, length: int, shares: dict[int, float], pair: float) -> bool:

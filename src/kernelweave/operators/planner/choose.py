@@ -23,7 +23,7 @@ from kernelweave.operators.planner.family import (
     StoredFamily,
     TabulatedFamily,
 )
-from kernelweave.operators.planner.features import FeatureFamily, SparseFeatures
+from kernelweave.operators.planner.features import FeatureFamily, SharedPatterns, SparseFeatures
 from kernelweave.operators.planner.kmers import KmerStore, PositionalFamily, PositionalIndex
 from kernelweave.operators.planner.plan import Plan
 from kernelweave.operators.planner.tables import LmerFamily, LmerTable
@@ -33,6 +33,7 @@ from kernelweave.operators.planner.values import CachedValues, DenseValues
 CANDIDATES: tuple[Candidate, ...] = (
     PositionalIndex(),
     LmerTable(),
+    SharedPatterns(),
     SparseFeatures(),
     DenseValues("float64"),
     DenseValues("float32"),
@@ -123,7 +124,7 @@ def choose(task: Task) -> Choice:
     'dense'
     >>> plan = choose(Task([RBF(gamma=1.0)], rows, Serial(), "100kB")).plan
     >>> plan.kind, plan.bytes, len(plan.passed_over)
-    ('cached', 100000, 8)
+    ('cached', 100000, 9)
     """
     found = weigh(task)
     if found.choice is not None:
