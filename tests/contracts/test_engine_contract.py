@@ -23,9 +23,11 @@ from kernelweave.operators.gram.family import SharedSet, StoredSet
 from kernelweave.operators.gram.mixture import Family
 from kernelweave.operators.gram.rank_one import RankOneSet, rank_one_vectors
 from kernelweave.operators.gram.tabulated import TabulatedSet
-from kernelweave.operators.kmers import paths, positional
+from kernelweave.operators.kmers import paths, positional, tables
 from kernelweave.operators.kmers import set as kmer_set
 from kernelweave.operators.kmers.set import PositionalSet
+from kernelweave.operators.kmers.tables import TableOperator, TableSet
+from kernelweave.operators.mixed import MixedSet
 from kernelweave.penalties import LpBall
 from kernelweave.solvers.loop import Stop, run
 from kernelweave.solvers.mkl import MKL_SOLVERS
@@ -55,6 +57,7 @@ def _small_parts(monkeypatch):
         cross: ("NEW_ROWS", "KEPT_ROWS"), sources: ("PART_ROWS", "COLUMNS_TOGETHER", "NEW_ROWS", "KEPT_ROWS"),
         positional: ("LOOKUP_ROWS", "LINES_TOGETHER"), features: ("PART_ROWS", "GRAM_LINES"), family: ("TILE",),
         rank_one: ("COLUMNS_TOGETHER",), rows: ("DESIGN_ROWS",), paths: ("PATH_ROWS",), kmer_set: ("PART_ROWS",),
+        tables: ("LOOKUP_ROWS",),
     }  # fmt: skip
     for module, names in cuts.items():
         for name in names:
@@ -72,6 +75,7 @@ OPERATORS = {
     "k-mers in a map": lambda e: bind(LONG, DNA[:N], e, need="features").through("map"),
     "sorted k-mers": lambda e: bind(LONG, DNA[:N], e, need="features").through("sorted"),
     "features": lambda e: FeatureOperator(kw.Spectrum(3), DNA[:N], e),
+    "l-mers": lambda e: TableOperator.of(kw.GappedKmer(6, 4, True).normalized(), MASKED[:N], e),
 }
 
 
@@ -83,6 +87,7 @@ def prepared(kernels, make):
 MIXED = [*kw.RBF.grid([0.5, 2.0]), kw.Linear(), 0.3 * kw.Polynomial(2), kw.RBF(width=1.0).on(2)]
 COLUMNS = kw.per_feature(kw.Linear(), 4)
 SPECTRA = [kw.Spectrum(2), kw.Spectrum(3), kw.Spectrum(5).normalized()]
+GAPPED = [kw.GappedKmer(5, 3), kw.GappedKmer(5, 4), kw.GappedKmer(6, 4, True).normalized()]
 SETS = {
     "stored": lambda e: prepared(MIXED, lambda f, P: StoredSet(f, P, N, e, np.float64)),
     "stored 32": lambda e: prepared(MIXED, lambda f, P: StoredSet(f, P, N, e, np.float32)),
@@ -93,6 +98,10 @@ SETS = {
     "rank one": lambda e: prepared(COLUMNS, lambda f, P: RankOneSet(rank_one_vectors(f, P, N), e)),
     "k-mers by degree": lambda e: PositionalSet(LONG.per_degree(), LONG.prepare(DNA[:N]), e),
     "features": lambda e: FeatureSet.of(SPECTRA, DNA[:N], e),
+    "l-mers": lambda e: TableSet(GAPPED, DNA[:N], e),
+    "l-mers beside features": lambda e: MixedSet(
+        [TableSet(GAPPED, DNA[:N], e), FeatureSet.of(SPECTRA, DNA[:N], e)], [np.array([0, 2, 4]), np.array([1, 3, 5])]
+    ),
     "dense design": lambda e: choose(Task([kw.Linear(), kw.Linear().on([0, 2])], TABLE[:N], e, need="design"))[0],
     "sparse design": lambda e: choose(Task(SPECTRA, DNA[:N], e, need="design"))[0],
     "streamed design": lambda e: (
