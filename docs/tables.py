@@ -150,6 +150,7 @@ def mkl_solvers() -> Table:
     for name, entry in MKL_SOLVERS.items():
         norm = "1" if entry.largest_p == 1.0 else "1 and more"
         some = "every" if set(entry.losses) == set(LOSSES) else listed(entry.losses)
+        some += "; kernels of rank one" if entry.rank_one else ""
         proves = "" if entry.certifies == "mkl" else entry.certifies
         most = limits_of(entry.make).words()
         rows[name] = (code(f'"{name}"'), summary(entry.make), norm, some, proves, most, parameters(entry.make))

@@ -284,7 +284,7 @@ def mkl(rng: np.random.Generator, task: str, kind: str, kernels: list[Any]) -> A
     some = [kernels[k] for k in rng.choice(len(kernels), size=int(rng.integers(1, len(kernels) + 1)), replace=False)]
     loss = str(rng.choice([name for name, loss in LOSSES.items() if loss.task == task]))
     norm = float(rng.choice([1.0, 1.1, 4 / 3, 2.0, 4.0, np.inf], p=[0.5, 0.1, 0.1, 0.2, 0.05, 0.05]))
-    fitting = [s for s, e in MKL_SOLVERS.items() if norm <= e.largest_p and e.suits(LOSSES[loss]())]
+    fitting = [s for s, e in MKL_SOLVERS.items() if norm <= e.largest_p and e.suits(LOSSES[loss]()) and not e.rank_one]
     given = shared(rng, task) | {"kernels": some, "loss": loss, "norm": norm}
     given["solver"] = str(rng.choice(fitting)) if rng.random() < 0.6 else "auto"
     given["normalize"] = ["trace", "cosine", None, "variance"][rng.choice(4, p=[0.6, 0.15, 0.15, 0.1])]

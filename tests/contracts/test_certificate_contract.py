@@ -74,7 +74,8 @@ def test_one_kernel(loss, solver, intercept):
 def test_many_kernels(loss, solver, norm):
     task = LOSSES[loss].task
     given = {} if task == "novelty" else {"loss": loss, "C": 10.0}
-    model = MANY[task](KERNELS, solver=solver, max_iter=40, **given)
+    kernels = kw.per_feature(kw.Linear(), X.shape[1]) if MKL_SOLVERS[solver].rank_one else KERNELS
+    model = MANY[task](kernels, solver=solver, max_iter=40, **given)
     model = model.set_params(norm=norm) if "norm" in model.get_params() else model
     model.fit(X, TARGETS[task], sample_weight=WEIGHT)
     assert model.certifies_ == MKL_SOLVERS[solver].certifies

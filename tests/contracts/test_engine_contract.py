@@ -196,10 +196,13 @@ def test_a_solver_of_one_kernel(name):
 def test_a_solver_of_many_kernels(name):
     entry = MKL_SOLVERS[name]
     sets = ["dense design", "sparse design"] if entry.primal else ["recomputed", "k-mers by degree"]
+    sets = ["rank one"] if entry.rank_one else sets
     loss = make_loss("hinge" if "hinge" in entry.losses else "logistic")
 
     def solved(make, engine):
-        problem = MKLProblem(make(engine), loss, LABELS[None], np.full(N, 2.0), LpBall(2.0), "free", 0.0)
+        problem = MKLProblem(
+            make(engine), loss, LABELS[None], np.full(N, 2.0), LpBall(min(2.0, entry.largest_p)), "free", 0.0
+        )
         result = run(entry.make(), problem, FEW_STEPS)
         return [np.asarray(result.primal.beta), np.array([result.primal.value])]
 

@@ -17,8 +17,9 @@ from kernelweave.solvers.mkl.problem import MKLProblem
 from oracles import mkl
 from oracles.losses import PARAMETERS
 
-MKL_SOLVERS = {name: entry for name, entry in EVERY_SOLVER.items() if not entry.primal}
-"""Those that walk in the space of explicit features have a contract of their own, test_mkl_walk_contract.py."""
+MKL_SOLVERS = {name: entry for name, entry in EVERY_SOLVER.items() if not entry.primal and not entry.rank_one}
+"""Those that walk in the space of explicit features have a contract of their own, test_mkl_primal_contract.py, and the
+one for kernels of rank one has solvers/test_linear_program.py."""
 N, M = 60, 8
 C, NU = 2.0, 0.3
 NORMS = (1.0, 4 / 3, 2.0, 4.0)

@@ -162,6 +162,11 @@ def choose_mkl_solver(name: str, problem: MKLProblem, params: dict[str, Any] | N
     found, why = _fastest_mkl(problem) if name == "auto" else (name, AS_ASKED)
     check_mkl_solver(found, problem.loss, problem.ball.p)
     entry = MKL_SOLVERS[found]
+    if entry.rank_one and not isinstance(problem.operators, RankOneVectors):
+        raise ValueError(
+            f"solver={found!r} is for kernels of rank one, such as Linear() on single columns (kw.per_feature); not all "
+            "of these are, so use solver='auto'."
+        )
     if len(problem.targets) > 1 and not entry.shared_weights:
         raise ValueError(
             f"solver={found!r} learns weights for each class; weights shared by classes need another solver."
@@ -181,6 +186,8 @@ def _fastest_mkl(problem: MKLProblem) -> tuple[str, str]:
     if p == 1.0 and isinstance(operators, AtOnce):
         return "level", "norm=1: cuts need no kernel values, which are expensive here"
     if p == 1.0 and isinstance(operators, RankOneVectors) and operators.m > operators.n and not problem.loss.smooth:
+        if len(problem.targets) == 1:
+            return "linear_program", "kernels of rank one, more than rows, and a loss of straight pieces"
         return "lp", "more kernels of rank one than rows: second-order steps see too little of them"
     if p == 1.0 and isinstance(operators, Ranked) and direct_rank(operators):
         return "lp", f"SVMs on {operators.rank} features are quick, and second derivatives on so few singular"

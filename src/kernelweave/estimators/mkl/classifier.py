@@ -22,9 +22,9 @@ class MKLClassifier(Classifying, StreamingClassifier):
     loss : such as "hinge", "logistic" or "smooth_hinge:2", which sets sigma; the manual lists all
     norm : p, at least 1; 1 selects few kernels, larger values spread the weight, infinity gives the plain sum
     sigma : sharpness of "smooth_hinge"
-    solver : "auto", "silp", "silp_chunking", "level", "reduced_gradient", "hessian", "lp" or "smooth"; on explicit
-        features, in time linear in the rows, "block_coordinate", "svrg", "ufo", "obscure" or "proximal_gradient"; or
-        a baseline, "uniform", "best_single" or "alignment"
+    solver : "auto", "silp", "silp_chunking", "level", "reduced_gradient", "hessian", "lp" or "smooth"; for
+        kernels of rank one "linear_program"; on explicit features, in time linear in the rows, "block_coordinate",
+        "svrg", "ufo", "obscure" or "proximal_gradient"; or a baseline, "uniform", "best_single" or "alignment"
     solver_params : dict of parameters of the solver, such as ``{"smoothing": 0.5}`` for "smooth"; the manual lists them
         by solver.  On explicit features, ``{"feature_tolerance": 1e-4}`` says how well kernels without features of
         their own are factorised and ``{"feature_rank": 200}`` by how many features at most; ``{"total_rows":

@@ -17,8 +17,8 @@ class MKLNovelty(Detecting, MKLEstimator):
         None for a linear kernel and Gaussians of three widths
     nu : in (0, 1], about the fraction of training rows that will lie outside
     norm : p, at least 1; 1 selects few kernels, larger values spread the weight, infinity gives the plain sum
-    solver : "auto", "silp", "silp_chunking", "level", "reduced_gradient", "hessian", "lp" or "smooth"; or a baseline,
-        "uniform", "best_single" or "alignment"
+    solver : "auto", "silp", "silp_chunking", "level", "reduced_gradient", "hessian", "lp" or "smooth"; for
+        kernels of rank one "linear_program"; or a baseline, "uniform", "best_single" or "alignment"
     solver_params : dict of parameters of the solver, such as ``{"smoothing": 0.5}`` for "smooth"; the manual lists them
         by solver
     tol : relative duality gap at which to stop

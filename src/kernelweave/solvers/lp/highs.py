@@ -17,6 +17,14 @@ def quiet_model() -> Any:
     return model
 
 
+def precise_model() -> Any:
+    """Return an empty linear programme whose solutions are as close as its numbers allow."""
+    model = quiet_model()
+    for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+        model.setOptionValue(name, 1e-10)
+    return model
+
+
 def solve(model: Any) -> Any:
     """Solve from the last basis; return the solution, or raise where there is none."""
     model.run()

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelweave.losses import LOSSES, Loss
 from kernelweave.solvers.mkl.cutting.level import LevelMethod
+from kernelweave.solvers.mkl.cutting.linear_program import LinearProgram
 from kernelweave.solvers.mkl.cutting.silp import SILP
 from kernelweave.solvers.mkl.cutting.silp_chunking import SILPChunking
 from kernelweave.solvers.mkl.gradient.blocks.solver import BlockCoordinate
@@ -38,6 +39,11 @@ def smooth(loss: Loss) -> bool:
     return loss.smooth
 
 
+def polyhedral(loss: Loss) -> bool:
+    """Ask for a dual that is linear over a box: a loss of straight pieces."""
+    return loss.boxed and not loss.smooth and bool(np.isfinite(loss.lipschitz))
+
+
 def lipschitz(loss: Loss) -> bool:
     """Ask for bounded slopes, which add up to zero at the optimum: a novelty detector's do not."""
     return bool(np.isfinite(loss.lipschitz)) and loss.task != "novelty"
@@ -51,6 +57,7 @@ class Entry:
     certifies : "mkl" for the common objective, else the problem that it solves instead
     primal : whether it walks in the space of explicit features
     double : whether it needs these in double precision, whatever the tolerance
+    rank_one : whether it is for kernels of rank one only
     """
 
     make: type
@@ -60,6 +67,7 @@ class Entry:
     certifies: str = "mkl"
     primal: bool = False
     double: bool = False
+    rank_one: bool = False
 
     @property
     def losses(self) -> tuple[str, ...]:
@@ -78,6 +86,7 @@ MKL_SOLVERS: dict[str, Entry] = {
     "level": Entry(LevelMethod),
     "reduced_gradient": Entry(ReducedGradient),
     "hessian": Entry(HessianMKL),
+    "linear_program": Entry(LinearProgram, polyhedral, shared_weights=False, rank_one=True),
     "lp": Entry(LpNorm, largest_p=np.inf),
     "smooth": Entry(Smooth, boxed, shared_weights=False, certifies="smoothed"),
     "block_coordinate": Entry(
