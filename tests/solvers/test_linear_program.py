@@ -85,5 +85,5 @@ def test_auto_takes_it_where_columns_outnumber_rows_and_the_judge_agrees():
 
 def test_kernels_of_higher_rank_are_refused():
     X, _, _ = columns(4)
-    with pytest.raises(ValueError, match="of rank one"):
+    with pytest.raises(TypeError, match="of rank one"):
         kw.MKLClassifier([kw.RBF(), kw.Linear()], solver="linear_program").fit(X, X[:, 0] > 0)

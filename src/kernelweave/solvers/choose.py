@@ -127,7 +127,7 @@ def _direct(problem: Problem) -> bool:
 def mkl_need(name: str, loss: Loss, facts: Columns | None) -> tuple[str, bool]:
     """Return what a solver needs of many kernels, and whether in double precision whatever the tolerance.
 
-    It is "design" for their features side by side, else "parts".
+    It is "design" for their features side by side, "vectors" for one number a row, else "parts".
 
     Parameters
     ----------
@@ -138,7 +138,8 @@ def mkl_need(name: str, loss: Loss, facts: Columns | None) -> tuple[str, bool]:
 
     if name == "auto":
         name = "hessian" if facts is None or not loss.smooth else _on_columns(facts)[0]
-    return "design" if MKL_SOLVERS[name].primal else "parts", MKL_SOLVERS[name].double
+    entry = MKL_SOLVERS[name]
+    return "design" if entry.primal else "vectors" if entry.rank_one else "parts", entry.double
 
 
 def _on_columns(facts: Columns) -> tuple[str, str]:
@@ -162,11 +163,6 @@ def choose_mkl_solver(name: str, problem: MKLProblem, params: dict[str, Any] | N
     found, why = _fastest_mkl(problem) if name == "auto" else (name, AS_ASKED)
     check_mkl_solver(found, problem.loss, problem.ball.p)
     entry = MKL_SOLVERS[found]
-    if entry.rank_one and not isinstance(problem.operators, RankOneVectors):
-        raise ValueError(
-            f"solver={found!r} is for kernels of rank one, such as Linear() on single columns (kw.per_feature); not all "
-            "of these are, so use solver='auto'."
-        )
     if len(problem.targets) > 1 and not entry.shared_weights:
         raise ValueError(
             f"solver={found!r} learns weights for each class; weights shared by classes need another solver."

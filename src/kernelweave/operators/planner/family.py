@@ -25,11 +25,17 @@ MANY_GROUPS, MEMBERS = 32, 3
 """Base numbers, and kernels for each of them, from which on a table of their curves pays."""
 
 
+HIGHER_RANK = (
+    "This solver is for kernels of rank one, such as Linear() on single columns (kw.per_feature), and not all of these "
+    "are; use solver='auto'."
+)
+
+
 class RankOne(Candidate):
     """Kernels of one number a row: their vectors, and their weighted sum where it fits."""
 
     kind = "rank_one"
-    needs = ("parts",)
+    needs = ("parts", "vectors")
 
     def what(self, task: Task) -> str:
         """Return the vectors."""
@@ -52,7 +58,7 @@ class RankOne(Candidate):
         """Find the vectors; the first kernel of higher rank ends the search."""
         vectors = rank_one_vectors(task.family, task.prepared, task.n)
         if vectors is None:
-            raise CannotHold("not all kernels are of rank one")
+            raise CannotHold(HIGHER_RANK if task.need == "vectors" else "not all kernels are of rank one")
         return RankOneSet(vectors, task.engine, stored=self._stored(task))
 
     def _vectors(self, task: Task) -> float:

@@ -34,11 +34,14 @@ NEEDS = {
     "values": "values of one kernel",
     "features": "a normal vector over the features of one kernel",
     "parts": "products of each of several kernels",
+    "vectors": "one number a row of each of several kernels",
     "design": "the features of several kernels side by side",
     "scores": "products of single columns of one kernel, without its values",
     "columns": "single columns of several kernels with a common base",
 }
 """What a solver can ask for."""
+SEVERAL = ("parts", "vectors")
+"""Needs of several kernels that are prepared together."""
 
 
 @dataclass
@@ -114,7 +117,7 @@ class Task:
     @cached_property
     def prepared(self) -> Any:
         """The rows as the kernel prepares them, or as the base of each group does."""
-        return self.kernel.prepare(self.X) if self.need != "parts" else self.family.prepare(self.X)
+        return self.kernel.prepare(self.X) if self.need not in SEVERAL else self.family.prepare(self.X)
 
     @cached_property
     def letters(self) -> LetterRows:
@@ -155,7 +158,7 @@ class Task:
     @cached_property
     def value_cost(self) -> float:
         """Roughly, the nanoseconds of one kernel value: by the numbers of a prepared row."""
-        groups = self.groups if self.need == "parts" else 1
+        groups = self.groups if self.need in SEVERAL else 1
         numbers = sum(array.size for array in self._judged[1]) / max(1, self._judges * groups)
         return VALUE_COST + numbers * (TABLE_COST if isinstance(self.X, np.ndarray) else STRING_COST)
 
@@ -168,7 +171,7 @@ class Task:
         """The arrays of rows, and of prepared rows; none for matrices, of which some rows have no part."""
         few = self.n <= PREPARED_UP_TO
         given = _arrays(self.X if few else self.sample)
-        bases = self.family.bases if self.need == "parts" else self.kernels[:1]
+        bases = self.family.bases if self.need in SEVERAL else self.kernels[:1]
         try:
             made = _arrays(self.prepared if few else tuple(base.prepare(self.sample) for base in bases))
         except ValueError:
