@@ -270,7 +270,8 @@ def test_verbose_logs_and_silence_is_silent(caplog, capfd):
         kw.KernelClassifier(KERNEL).fit(X, Y)
         assert not caplog.records
         model = kw.KernelClassifier(KERNEL, verbose=1).fit(X, Y)
-    assert len(caplog.records) == model.n_iter_
+    assert caplog.records[0].getMessage() == f"held as {model.memory_plan_}"
+    assert len(caplog.records) == 1 + model.n_iter_
     assert "gap" in caplog.records[-1].getMessage()
     assert capfd.readouterr().out == ""
 

@@ -138,3 +138,10 @@ def test_a_small_memory_limit_keeps_to_other_forms():
     model = kw.KernelClassifier(kw.GappedKmer(9, 6).normalized(), memory_limit="1.5MB").fit(X, Y)
     assert model.memory_plan_.kind != "lmer_table"
     assert any("4^9" in reason for _, reason in model.memory_plan_.passed_over)
+
+
+def test_the_log_says_which_table_is_made(caplog):
+    with caplog.at_level("INFO", logger="kernelweave"):
+        kw.KernelClassifier(kw.GappedKmer(7, 5), verbose=1, C=0.01).fit(X, Y)
+    assert "held as lmer_table" in caplog.text
+    assert "a table over all 4^7 l-mers (131 kB)" in caplog.text

@@ -105,6 +105,12 @@ def show_compilation(verbose: int) -> None:
     listen("verbose", say)
 
 
+def show_plan(plan: Any, verbose: int) -> None:
+    """Let the log say, if it is asked for, how the kernels are held, and in how many bytes."""
+    if verbose:
+        logger.info("held as %s", plan)
+
+
 def make_monitor(callbacks: Iterable[Monitor], verbose: int) -> Monitor:
     """Return one monitor that logs and asks every callback; a true answer of any stops the run."""
     if callable(callbacks):

@@ -27,7 +27,7 @@ from kernelweave.estimators.feature_models import (
     split_params,
     with_features,
 )
-from kernelweave.estimators.fitting import join_traces, keep_certificate, make_monitor, warn_unless_converged
+from kernelweave.estimators.fitting import join_traces, keep_certificate, make_monitor, show_plan, warn_unless_converged
 from kernelweave.estimators.kernel_list import KernelList, fitted_to, refuse_overflow
 from kernelweave.estimators.mkl.alike import alike_features, alike_pair, compares_features
 from kernelweave.estimators.normalize import LARGEST, SMALLEST
@@ -213,6 +213,7 @@ class MKLEstimator(Estimator):
         task = Task(self.kernels_, X, self._engine(), self.memory_limit, tol, need, table=table)
         with one_blas_thread() if need == "design" else nullcontext():  # the engine's own threads make the features
             operators, self.memory_plan_ = choose(task)
+            show_plan(self.memory_plan_, self.verbose)
         return operators
 
     def _need(self, kernels: Sequence[Kernel], X: Any, weight: Array, table: TableColumns | None) -> tuple[str, bool]:

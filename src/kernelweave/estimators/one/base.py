@@ -10,7 +10,7 @@ import numpy as np
 from kernelweave.estimators.base import Array, Estimator
 from kernelweave.estimators.definite import refuse_if_noise_counts
 from kernelweave.estimators.distinct import distinct_rows
-from kernelweave.estimators.fitting import join_traces, keep_certificate, make_monitor, warn_unless_converged
+from kernelweave.estimators.fitting import join_traces, keep_certificate, make_monitor, show_plan, warn_unless_converged
 from kernelweave.estimators.kernel_list import KernelList, fitted_to, refuse_overflow
 from kernelweave.estimators.proof import proved_for_one
 from kernelweave.estimators.targets import Targets
@@ -58,6 +58,7 @@ class KernelEstimator(Estimator):
         (self.kernel_,) = fitted_to(given, X, weight, self.normalize, engine, centre, NEEDED).kernels
         task = Task([self.kernel_], X, engine, self.memory_limit, self.tol, need, store)
         operator, self.memory_plan_ = choose(task)
+        show_plan(self.memory_plan_, self.verbose)
         refuse_overflow(given, operator.diag())
         return operator
 
