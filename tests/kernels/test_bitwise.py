@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.kernels import LSGKM, GappedKmer, Mismatch
 from kernelweave.kernels.strings.bitwise import own_counts, pair_counts, suits
@@ -53,6 +54,16 @@ def test_sums_are_those_over_all_pairs(kernel, X):
     assert np.array_equal(found, found.T)
     own = own_counts(X, l, table, TURN if kernel.reverse_complement else NONE, weights)
     np.testing.assert_allclose(own, slow.diagonal(), rtol=1e-12, atol=1e-12)
+
+
+def test_an_alphabet_of_two_letters_with_complements():
+    alphabet = Alphabet("pairs", "AT", complement="TA")
+    rng = np.random.default_rng(4)
+    X = Sequences.from_strings(["".join(rng.choice(list("AT"), n)) for n in (5, 70, 21)], alphabet=alphabet)
+    kernel = GappedKmer(7, 5, reverse_complement=True)
+    dna = Sequences.from_strings(X.to_strings(), alphabet="dna")
+    np.testing.assert_array_equal(kernel.gram(X), kernel.gram(dna))
+    np.testing.assert_array_equal(kernel.diag(X), kernel.diag(dna))
 
 
 def test_two_sides():

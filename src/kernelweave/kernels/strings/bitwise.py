@@ -55,6 +55,8 @@ def own_counts(X: Sequences, length: int, table: Sequence[Any], turn: Array, wei
     weights : of the l-mers of each row by their place; empty where all count alike
     """
     out = np.zeros(len(X))
+    if len(turn):  # letters that a smaller alphabet does not have occur nowhere
+        turn = np.concatenate([turn, np.arange(len(turn), LETTERS)])
     flat, starts = _flat(weights)
     values = np.array([float(value) for value in table])
     planes = _wanted(length, len(values))
