@@ -8,7 +8,7 @@ import pytest
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.kernels import LSGKM, GappedKmer, Mismatch
-from kernelweave.kernels.strings.bitwise import own_counts, pair_counts, suits
+from kernelweave.kernels.strings.bitwise.counts import own_counts, pair_counts, suits
 from kernelweave.kernels.strings.hamming import pair_sums
 from kernelweave.kernels.strings.lmers import StringLmers
 from oracles.lmers import hamming_gram, ragged
@@ -85,7 +85,60 @@ def test_large_blocks_by_patterns_agree(kernel):
     )
 
 
+def plain_sums(X, Y, l, table, complement=None):
+    """Return the sums over all pairs of l-mers, letter by letter."""
+    mask = X.alphabet.mask
+
+    def lmers(row):
+        return [word for word in (row[i : i + l] for i in range(len(row) - l + 1)) if mask not in word]
+
+    left, right = ([Z.codes[a:b].tolist() for a, b in zip(Z.offsets, Z.offsets[1:])] for Z in (X, Y))
+    out = np.zeros((len(left), len(right)))
+    for i, x in enumerate(left):
+        for j, y in enumerate(right):
+            for u in lmers(x):
+                for v in lmers(y):
+                    turned = [] if complement is None else [[complement[letter] for letter in reversed(v)]]
+                    for w in [v, *turned]:
+                        d = sum(a != b for a, b in zip(u, w))
+                        out[i, j] += table[d] if d < len(table) else 0.0
+    return out
+
+
+def other_rows(name, seed, lengths=(64, 75, 0, 5, 139)):
+    rng = np.random.default_rng(seed)
+    letters = "ACDEFGHIKL" if name == "protein" else "ACGT"
+    texts = ["".join(rng.choice(list(letters), n)) for n in lengths]
+    texts[1] = texts[1][:30] + "*" + texts[1][31:]
+    return Sequences.from_strings(texts, alphabet=name, unknown="mask")
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel"),
+    [
+        ("protein", GappedKmer(5, 3)),
+        ("protein", Mismatch(4, 1)),
+        ("protein", Mismatch(8, 2)),
+        ("dna", GappedKmer(13, 9)),
+        ("dna", GappedKmer(15, 13, reverse_complement=True)),
+    ],
+    ids=repr,
+)
+def test_letters_one_after_another(name, kernel):
+    X, Y = other_rows(name, 1), other_rows(name, 2, (30, 66))
+    l, table = kernel.window()[0], kernel.coefficients(X.alphabet.size)
+    np.testing.assert_array_equal(pair_counts(X, Y, l, table, ([], []), False), plain_sums(X, Y, l, table))
+    found = pair_counts(X, X, l, table, ([], []), True)
+    np.testing.assert_array_equal(found, plain_sums(X, X, l, table))
+    turn = TURN if kernel.reverse_complement else NONE
+    slow = plain_sums(X, X, l, table, TURN.tolist() if kernel.reverse_complement else None)
+    np.testing.assert_array_equal(own_counts(X, l, table, turn, []), slow.diagonal())
+    np.testing.assert_array_equal(kernel.gram(X), slow)
+    np.testing.assert_array_equal(kernel.diag(X), slow.diagonal())
+
+
 def test_what_suits():
-    assert suits(4, 12)
-    assert not suits(4, 13)
-    assert not suits(20, 5)
+    assert suits(4, 15)
+    assert suits(25, 8)
+    assert not suits(4, 16)
+    assert not suits(300, 5)

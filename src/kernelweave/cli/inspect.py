@@ -23,9 +23,8 @@ def inspect(model: o.Model, explaining: o.Explaining, show: o.Show) -> None:
     """Show what a model is: estimator, kernel, support vectors, certificate, training sizes, file format.
 
     Where it compares k-mers at positions, also learned weights by degree and position and the best k-mers; where it
-    counts n-grams of text, sequences or lattices, those that decide most; of many gapped k-mers on dna, the best motifs with
-    wildcards. Of a mixture (cgboost), the columns of each
-    kernel.
+    counts n-grams of text, sequences or lattices, those that decide most; of many gapped k-mers on dna, the best motifs
+    with wildcards. Of a mixture (cgboost), the columns of each kernel.
 
     \b
     Examples:

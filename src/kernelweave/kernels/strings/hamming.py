@@ -4,7 +4,7 @@
 
 Three exact ways, and the cheapest one is taken:
 
-    bits       for l-mers of dna or rna, 64 pairs at once (see `bitwise`)
+    bits       over small alphabets, 64 pairs at once (see `bitwise`)
     pairs      compare every l-mer of x with every l-mer of y: one XOR and one count of bits for each pair
     patterns   c[d] = sum_j a_j C(l - d, j), and C(l - d, j) counts the choices of j places at which v and w agree; so
                for each choice of places (at least l - reach of them) count the l-mers that agree there, as codes with
@@ -26,13 +26,11 @@ from kernelweave._numba.symmetric import mirror
 from kernelweave.kernels.abilities import MOST_PATTERNS, Table, pattern_shares
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.checks import check_alphabets
-from kernelweave.kernels.strings.bitwise import own_counts, pair_counts, suits
+from kernelweave.kernels.strings.bitwise.counts import own_counts, pair_cost, pair_counts, suits
 from kernelweave.kernels.strings.columns import partners
 from kernelweave.kernels.strings.counts import Counts
 from kernelweave.kernels.strings.lmers import WORD_BITS, Lmers, StringLmers, field_bits, packed
 
-BIT_COST = 0.16
-"""Nanoseconds to compare two l-mers among 64 at once."""
 PAIR_COST = 1.3
 """Nanoseconds to compare two l-mers."""
 SORT_COST = 15.0
@@ -55,7 +53,7 @@ def pair_sums(A: Lmers, B: Lmers, length: int, table: Table) -> Array:
     check_alphabets(A.alphabet, B.alphabet)
     shares, same = pattern_shares(length, table), A is B
     fast = isinstance(A, StringLmers) and isinstance(B, StringLmers) and suits(A.alphabet.size, length)
-    if not _patterns_are_cheaper(A, B, length, shares, BIT_COST if fast else PAIR_COST):
+    if not _patterns_are_cheaper(A, B, length, shares, pair_cost(A.alphabet.size, length) if fast else PAIR_COST):
         if isinstance(A, StringLmers) and isinstance(B, StringLmers) and fast:
             return pair_counts(A.rows, B.rows, length, table, (A.weights, B.weights), same)
         shares = {}

@@ -1,106 +1,37 @@
-"""Pairs of l-mers of two rows by their number of mismatches, 64 of them at once.
+"""L-mers of dna and rna: matches of three letters are looked up, and added by full adders.
 
-For l-mers of up to four letters and l <= 12, bit j of a word stands for the l-mer of a row y that starts at j.  The
-letters of an l-mer are cut into four groups of three; for each group c and each of the 64 words of three letters, a
-table of y holds in how many of these letters its l-mers agree, in binary, one bit plane for each digit:
+For l-mers of up to four letters and l <= 12, the letters are cut into four groups of three; for each group c and each
+of the 64 words of three letters, a table of a row y holds in how many of these letters its l-mers agree, in binary, one
+bit plane for each digit:
 
     agree[c, word] = (p0, p1),     p0 + 2 p1 = [y_(j+3c) = word_0] + [y_(j+3c+1) = word_1] + [y_(j+3c+2) = word_2]
 
-An l-mer of x looks up four of these and adds them with full adders, plane by plane: three additions for 64 pairs.
-Most pairs disagree too often to count; those that do not are looked at one by one, or, where there are many, bits are
-counted for each number of mismatches.  The other strand of y needs no second row: its l-mer at j agrees with a word as
-y does with the word's reverse complement.  Counts are whole numbers, so that sums are exact and symmetric whatever the
-function of the distance is.
+An l-mer of x looks up four of these and adds them plane by plane: three additions for 64 pairs.  The other strand of y
+needs no second row: its l-mer at j agrees with a word as y does with the word's reverse complement.
 
 Legend: a, b rows; i, j starts of l-mers; w word of 64 starts; r0 .. r3 planes of the number of matches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave._numba.bits import NONE, ONE, WORD, popcount, trailing_zeros
-from kernelweave.data.strings.sequences import Sequences
-from kernelweave.kernels.base import Array
+from kernelweave.kernels.strings.bitwise.tally import ALL, FEW, longest_row, write_bits
 
 LETTERS, LONGEST = 4, 12
 """Most letters of an alphabet, and the longest l-mer, for which four groups of three letters suffice."""
-GROUPS, TOGETHER, WORDS = 4, 3, 64
+GROUPS, GROUP, WORDS = 4, 3, 64
 """Groups of letters, letters of a group, and words that these spell."""
-FEW = 6
-"""Pairs of a word up to which each is looked at; with more, bits are counted for each number of mismatches."""
 MASKED = 64
 """What is added to the number of three letters where their l-mer has a masked letter."""
-ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-
-
-def suits(size: int, length: int) -> bool:
-    """Tell whether l-mers over so many letters can be compared in this way."""
-    return size <= LETTERS and length <= LONGEST
-
-
-def own_counts(X: Sequences, length: int, table: Sequence[Any], turn: Array, weights: list[Array]) -> Array:
-    """Return the sum over all pairs of l-mers of each row with itself, (n,).
-
-    Parameters
-    ----------
-    X : rows over at most four letters
-    length : l
-    table : what a pair adds, by the number of letters in which it differs; zero behind the end
-    turn : complements, to add the pairs with the other strand; or empty
-    weights : of the l-mers of each row by their place; empty where all count alike
-    """
-    out = np.zeros(len(X))
-    if len(turn):  # letters that a smaller alphabet does not have occur nowhere
-        turn = np.concatenate([turn, np.arange(len(turn), LETTERS)])
-    flat, starts = _flat(weights)
-    values = np.array([float(value) for value in table])
-    planes = _wanted(length, len(values))
-    arrays = np.ascontiguousarray(X.codes), np.asarray(X.offsets, np.int64)
-    _own(*arrays, X.alphabet.mask, length, turn, values, planes, flat, starts, out)
-    return out
-
-
-def pair_counts(X: Sequences, Y: Sequences, length: int, table: Sequence[Any], weights: Any, same: bool) -> Array:
-    """Return the sum over all pairs of l-mers of each row of X and each row of Y, (rows of X, rows of Y).
-
-    Parameters
-    ----------
-    X, Y : rows over at most four letters
-    length, table : as for `own_counts`
-    weights : of the l-mers of X and of Y by row and place, two lists, both empty where all count alike
-    same : whether Y is X, so that half of the pairs suffice
-    """
-    out = np.zeros((len(X), len(Y)))
-    (mine, starts), (others, other_starts) = (_flat(side) for side in weights)
-    values = np.array([float(value) for value in table])
-    left = np.ascontiguousarray(X.codes), np.asarray(X.offsets, np.int64), mine, starts
-    right = np.ascontiguousarray(Y.codes), np.asarray(Y.offsets, np.int64), others, other_starts
-    _pairs(*left, *right, X.alphabet.mask, length, values, _wanted(length, len(values)), same, out)
-    return out
-
-
-def _flat(weights: list[Array]) -> tuple[Array, Array]:
-    """Return lists of weights behind one another, and where each begins."""
-    if not weights:
-        return np.empty(0), np.zeros(1, np.int64)
-    ends = np.cumsum([len(each) for each in weights])
-    return np.concatenate(weights).astype(np.float64), np.concatenate([[0], ends[:-1]]).astype(np.int64)
-
-
-def _wanted(length: int, reach: int) -> Array:
-    """Return, for each number of mismatches, what to XOR to each plane so that all planes are ones there."""
-    matches = [length - m for m in range(reach)]
-    return np.array([[NONE if (n >> p) & 1 else ALL for p in range(4)] for n in matches], np.uint64).reshape(-1, 4)
 
 
 @jit
-def _own(letters, offsets, mask, length, turn, values, planes, weights, starts, out):  # type: ignore[no-untyped-def]
-    longest = _longest(offsets)
+def own_groups(letters, offsets, mask, length, turn, values, planes, weights, starts, out):  # type: ignore[no-untyped-def]
+    """Add the sum over all pairs of l-mers of each row with itself."""
+    longest = longest_row(offsets)
     words = longest // WORD + 1
     masks, codes = _room(words, length), np.empty(len(letters), np.uint8)
     _spell(letters, offsets, mask, length, codes)
@@ -112,7 +43,7 @@ def _own(letters, offsets, mask, length, turn, values, planes, weights, starts, 
             continue
         mine = weights[starts[row] : starts[row] + n] if len(weights) else weights
         valid, bits, agree = masks
-        _write_bits(letters, start, stop, mask, length, bits, valid)
+        write_bits(letters, start, stop, mask, length, bits, valid)
         for strand in range(2 if len(turn) else 1):
             _write_agreement(bits, length, turn, strand == 1, n, agree)
             found[:], diagonal[:] = 0.0, 0.0
@@ -122,11 +53,12 @@ def _own(letters, offsets, mask, length, turn, values, planes, weights, starts, 
 
 
 @jit
-def _pairs(  # type: ignore[no-untyped-def]
+def pair_groups(  # type: ignore[no-untyped-def]
     letters, offsets, weights, starts, others, bounds, other_weights, other_starts, mask, length, values, planes, same,
     out,
 ):  # fmt: skip
-    valid, bits, agree = _room(_longest(bounds) // WORD + 1, length)
+    """Add the sum over all pairs of l-mers of each row of one side and each of the other."""
+    valid, bits, agree = _room(longest_row(bounds) // WORD + 1, length)
     codes = np.empty(len(letters), np.uint8)
     _spell(letters, offsets, mask, length, codes)
     found, none, turn = np.empty(len(values)), np.empty(len(values)), np.empty(0, np.int64)
@@ -134,7 +66,7 @@ def _pairs(  # type: ignore[no-untyped-def]
         n = bounds[b + 1] - bounds[b] - length + 1
         if n <= 0:
             continue
-        _write_bits(others, bounds[b], bounds[b + 1], mask, length, bits, valid)
+        write_bits(others, bounds[b], bounds[b + 1], mask, length, bits, valid)
         _write_agreement(bits, length, turn, False, n, agree)
         theirs = other_weights[other_starts[b] : other_starts[b] + n] if len(weights) else weights
         for a in range(b if same else 0, out.shape[0]):
@@ -151,42 +83,9 @@ def _pairs(  # type: ignore[no-untyped-def]
 
 
 @jit
-def _longest(offsets):  # type: ignore[no-untyped-def]
-    longest = 0
-    for row in range(offsets.shape[0] - 1):
-        longest = max(longest, offsets[row + 1] - offsets[row])
-    return longest
-
-
-@jit
 def _room(words, length):  # type: ignore[no-untyped-def]
     valid, bits = np.empty(words + 1, np.uint64), np.empty((LETTERS, length, words + 1), np.uint64)
     return valid, bits, np.empty((GROUPS, WORDS, words, 2), np.uint64)
-
-
-@jit
-def _write_bits(letters, start, stop, mask, length, bits, valid):  # type: ignore[no-untyped-def]
-    # bits[x, s]: the l-mers that have letter x at place s; valid: those without a masked letter.
-    n = stop - start - length + 1
-    words = (stop - start) // WORD + 1
-    for w in range(words + 1):
-        valid[w] = NONE
-        for x in range(LETTERS):
-            bits[x, 0, w] = NONE
-    run = 0
-    for p in range(stop - start):
-        letter = letters[start + p]
-        run = 0 if letter == mask else run + 1
-        if letter != mask:
-            bits[letter, 0, p // WORD] |= ONE << np.uint64(p % WORD)
-        if run >= length:
-            j = p - length + 1
-            valid[j // WORD] |= ONE << np.uint64(j % WORD)
-    for x in range(LETTERS):
-        for s in range(1, length):
-            for w in range(n // WORD + 1):
-                low, high = bits[x, 0, w], bits[x, 0, w + 1]
-                bits[x, s, w] = (low >> np.uint64(s)) | (high << np.uint64(WORD - s))
 
 
 @jit
@@ -194,7 +93,7 @@ def _write_agreement(bits, length, turn, turned, n, agree):  # type: ignore[no-u
     # For the other strand, letter x at place s is the complement of x at place l - 1 - s of the l-mer itself.
     words = np.uint64((n - 1) // WORD + 1)
     for group in range(GROUPS):
-        first = group * TOGETHER
+        first = group * GROUP
         for word in range(WORDS // LETTERS):
             x, y = word >> 2, word & 3
             for w in range(words):
@@ -229,7 +128,8 @@ def _spell(letters, offsets, mask, length, codes):  # type: ignore[no-untyped-de
 @jit
 def _count(agree, codes, many, length, valid, own, n, planes, mine, theirs, found, diagonal):  # type: ignore[no-untyped-def]
     # Adds to found[m] the pairs with m mismatches of the `many` l-mers of a row with the n of another; with `own`, the
-    # rows are one: each l-mer with those from it on, and with itself also to diagonal[m].
+    # rows are one: each l-mer with those from it on, and with itself also to diagonal[m].  The second half of the loop
+    # is that of `tally`: through a buffer of planes, or a call for each word, all of this takes twice the time.
     reach, last = planes.shape[0], (n - 1) // WORD + 1
     t0, t1, t2, t3 = planes[reach - 1, 0], planes[reach - 1, 1], planes[reach - 1, 2], planes[reach - 1, 3]
     for i in range(many):
