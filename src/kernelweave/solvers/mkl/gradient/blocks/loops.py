@@ -53,6 +53,7 @@ def descend(H, offsets, bounds, r, rest, limit, most, u, slope, norms, step):  #
             size = 0.0
             for j in range(first, last):
                 step[j] = bound * u[j] - slope[j]
+            for j in range(first, last):  # a loop of its own: beside a store, the order of a sum may follow addresses
                 size += step[j] * step[j]
             size = math.sqrt(size)
             others = max(total - norms[k] ** r, 0.0)
