@@ -148,7 +148,8 @@ def picture(core: Any, plot: str, asked: Explaining) -> str:
     check_writable(plot)
     os.environ.setdefault("MPLBACKEND", "Agg")
     from kernelweave import plots
-    from kernelweave.interpret import needs_motifs, readable, top_motifs
+    from kernelweave.interpret import readable, top_motifs
+    from kernelweave.interpret.motifs import needs_motifs
 
     target, top, k, origin = chosen_class(core, asked.target), asked.top, asked.length, asked.origin or 0
     if target is None and core.expansion_.outputs > 1:

@@ -66,7 +66,8 @@ def inspect(model: o.Model, explaining: o.Explaining, show: o.Show) -> None:
 
 def _learned(core: Any, model: str, e: o.Explaining) -> dict[str, Any]:
     """List, and draw if asked for, what a model with one weight for each kernel has learned."""
-    from kernelweave.interpret import needs_motifs, readable
+    from kernelweave.interpret import readable
+    from kernelweave.interpret.motifs import needs_motifs
 
     learned: dict[str, Any] = {}
     if e.plot is None and (e.draw is not None or e.origin is not None):

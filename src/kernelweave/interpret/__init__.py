@@ -2,7 +2,7 @@
 
 from kernelweave.interpret.features import FeatureWeight, top_features
 from kernelweave.interpret.grams import NGramWeight, top_ngrams
-from kernelweave.interpret.motifs import needs_motifs, top_motifs
+from kernelweave.interpret.motifs import top_motifs
 from kernelweave.interpret.parts import readable
 from kernelweave.interpret.poim import Poim, PoimLengths, poim, poim_lengths
 from kernelweave.interpret.positional import (
@@ -51,7 +51,6 @@ __all__ = [
     "confusion",
     "confusion_at_precision",
     "curves",
-    "needs_motifs",
     "poim",
     "poim_lengths",
     "readable",

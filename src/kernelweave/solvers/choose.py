@@ -30,6 +30,7 @@ from kernelweave.solvers.cost import (
     directions,
     interior_seconds,
     nearly_linear,
+    programmable,
     svrg_seconds,
     values_seconds,
 )
@@ -136,6 +137,8 @@ def mkl_need(name: str, loss: Loss, facts: Columns | None) -> tuple[str, bool]:
     """
     from kernelweave.solvers.mkl import MKL_SOLVERS
 
+    if name == "auto" and facts is not None and facts.columns == facts.m:
+        name = "linear_program" if programmable(facts.n, facts.m, facts.p, loss) else name
     if name == "auto":
         name = "hessian" if facts is None or not loss.smooth else _on_columns(facts)[0]
     entry = MKL_SOLVERS[name]
@@ -181,9 +184,10 @@ def _fastest_mkl(problem: MKLProblem) -> tuple[str, str]:
         return "svrg", why if name == "svrg" else "kernels are held by their features, and rows are many"
     if p == 1.0 and isinstance(operators, AtOnce):
         return "level", "norm=1: cuts need no kernel values, which are expensive here"
+    single = isinstance(operators, RankOneVectors) and len(problem.targets) == 1
+    if single and programmable(operators.n, operators.m, p, problem.loss):
+        return "linear_program", "kernels of rank one and a loss of straight pieces: one programme has it all"
     if p == 1.0 and isinstance(operators, RankOneVectors) and operators.m > operators.n and not problem.loss.smooth:
-        if len(problem.targets) == 1:
-            return "linear_program", "kernels of rank one, more than rows, and a loss of straight pieces"
         return "lp", "more kernels of rank one than rows: second-order steps see too little of them"
     if p == 1.0 and isinstance(operators, Ranked) and direct_rank(operators):
         return "lp", f"SVMs on {operators.rank} features are quick, and second derivatives on so few singular"
