@@ -5,7 +5,7 @@
 
 All sides run in this process, in turn; the best of `--repeats` runs counts.  oneDAL is scikit-learn-intelex; where it
 is not installed, its columns are empty.  It and ours have the same number of threads, SVC always one, and none beyond
-20,000 rows.  Both have a cache of 2 GB and their default tolerance of 1e-3.  Ours stops at a relative duality gap
+10,000 rows.  Both have a cache of 2 GB and their default tolerance of 1e-3.  Ours stops at a relative duality gap
 (column `tol`) small enough that both of its objectives are at least as good as theirs.  All objectives are recomputed
 here in double precision, from the coefficients alone, by the same function for all sides.  Compilation is kept out of
 the times: a small fit on each path comes first.  So is the first touch of fresh memory, which is slow on virtual
@@ -42,7 +42,7 @@ AS_GOOD = 1e-6
 """Objectives that differ by less than this, relatively, count as equal."""
 MEMORY, MOST_TOUCHED = 10, 12e9
 """Bytes for each pair of rows that a side may use, and the most that are touched first."""
-LARGEST_SVC = 20_000
+LARGEST_SVC = 10_000
 AIM = 2.0
 """oneDAL's CPU and wall seconds over ours."""
 LIGHT = "#BDBDBD"

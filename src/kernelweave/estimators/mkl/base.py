@@ -43,6 +43,7 @@ from kernelweave.operators.expansion.rows import RowExpansion
 from kernelweave.operators.features.design.columns import TableColumns
 from kernelweave.operators.features.design.set import DesignSet
 from kernelweave.operators.gram.family import SharedSet, StoredSet
+from kernelweave.operators.planner.choose import weigh
 from kernelweave.penalties import LpBall
 from kernelweave.solvers.certificate import PrimalPoint
 from kernelweave.solvers.choose import choose_mkl_solver, mkl_need
@@ -211,8 +212,11 @@ class MKLEstimator(Estimator):
         """Hold the fitted kernels within the memory limit, in a precision that suits the tolerance."""
         need = self._held_for
         task = Task(self.kernels_, X, self._engine(), self.memory_limit, tol, need, table=table)
+        found = weigh(task).choice if need == "vectors" and self.solver == "auto" else None
+        if need == "vectors" and self.solver == "auto" and found is None:  # vectors do not fit, or overflow
+            task = replace(task, need="parts")
         with one_blas_thread() if need == "design" else nullcontext():  # the engine's own threads make the features
-            operators, self.memory_plan_ = choose(task)
+            operators, self.memory_plan_ = found or choose(task)
             show_plan(self.memory_plan_, self.verbose)
         return operators
 

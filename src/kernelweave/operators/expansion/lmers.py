@@ -3,7 +3,8 @@
     f(x) = sum over the l-mers u of x of  g(place) T[u] / norm(x),
     T[u] = sum_j coef_j / norm_j  sum over the l-mers v of x_j of  g(place) (c[d(u, v)] + c[d(u~, v)])
 
-T is made from the kept rows in a tenth of a second for l = 11 (see `kmers.tables`), so a model file holds the rows.
+T is made from the kept rows in a tenth of a second for l = 11 (see `kmers.tables`), so a model file holds the rows, and
+coef_j / norm_j: norms of many rows would take longer than the table.
 Features that are their own reverse complement would count twice; they are few, and their weights are looked up by code.
 """
 
@@ -24,6 +25,7 @@ from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.tree import Cosine, Leaf, On
 from kernelweave.operators.expansion.base import Share, State, held_bytes
 from kernelweave.operators.expansion.terms import Term, terms
+from kernelweave.operators.expansion.weights import checked
 from kernelweave.operators.features.vocabulary import Vocabulary
 from kernelweave.operators.kmers.lmers import LETTERS, LmerRows
 from kernelweave.operators.kmers.tables import Lmers
@@ -95,19 +97,37 @@ class LmerWeights:
 
     way = "l-mers"
 
-    def __init__(self, kernel: Kernel, share: Share, kept: Any):
+    def __init__(self, kernel: Kernel, share: Share, kept: Any, units: Array | None = None):
         self.numbers: tuple[int, ...] = (share.kernel,)
         self.kernel, self.share, self.kept = kernel, share, kept
+        self._units = units
         self._tables: list[list[LmerTable]] | None = None
+
+    @classmethod
+    def stored(cls, kernel: Kernel, share: Share, kept: Any, state: State) -> LmerWeights:
+        """Return the weights of a state; files of an earlier version have an empty one."""
+        shape = share.coef.shape[1], sum(1 for _ in kernel.leaves()), len(share.coef)
+        return cls(kernel, share, kept, checked(state, "units", shape) if "units" in state else None)
+
+    def units(self) -> Array:
+        """Return the coefficients of rows over their norms, (outputs, innermost kernels, rows)."""
+        if self._units is None:
+            coef, rows = self.share.coef * self.share.factor, self._rows()
+            lines = [np.ascontiguousarray(line) for line in coef.T]
+            self._units = np.stack(
+                [np.stack([_unit_coef(t) for t in terms(self.kernel, rows, line)]) for line in lines]
+            )
+        return self._units
+
+    def _rows(self) -> Any:
+        return self.kept if len(self.share.coef) == self.kept.shape[0] else self.kept[self.share.places]
 
     def tables(self) -> list[list[LmerTable]]:
         """Return the tables of each output, made at the first use."""
         if self._tables is None:
-            coef = self.share.coef * self.share.factor
-            rows = self.kept if len(coef) == self.kept.shape[0] else self.kept[self.share.places]
-            self._tables = [
-                [lmer_table(term) for term in terms(self.kernel, rows, np.ascontiguousarray(line))] for line in coef.T
-            ]
+            rows, leaves = self._rows(), list(self.kernel.leaves())
+            seen = [leaf.select(rows) for leaf in leaves]
+            self._tables = [[_table(*given) for given in zip(leaves, seen, lines)] for lines in self.units()]
         return self._tables
 
     def scores(self, X: Any, engine: Engine) -> Array:
@@ -127,8 +147,8 @@ class LmerWeights:
         return self.scores(X, engine)[None]
 
     def state(self) -> State:
-        """Return nothing: tables are made again from rows and coefficients."""
-        return {}
+        """Return the coefficients over the norms: tables are made again from these and from the rows."""
+        return {"units": self.units()}
 
     @property
     def nbytes(self) -> int:
@@ -137,19 +157,24 @@ class LmerWeights:
 
 
 def lmer_table(term: Term) -> LmerTable:
-    """Return the table of a term: its rows scattered by their coefficients, and multiplied by the kernel."""
-    kernel, coef = cast(Hamming, term.kernel), _unit_coef(term)
-    lmers = Lmers(term.rows, kernel)
-    values = np.asarray(kernel.coefficients(term.rows.alphabet.size), np.float64)
+    """Return the table of a term."""
+    return _table(term.leaf, term.rows, _unit_coef(term))
+
+
+def _table(leaf: Leaf, rows: Any, coef: Array) -> LmerTable:
+    """Return the table of rows: scattered by their coefficients, and multiplied by the kernel."""
+    kernel = cast(Hamming, leaf.kernel)
+    lmers = Lmers(rows, kernel)
+    values = np.asarray(kernel.coefficients(rows.alphabet.size), np.float64)
     table = lmers.scattered(np.arange(len(coef)), coef)
     lmers.multiplied(table, spectrum(values, lmers.letters) / 4.0**lmers.letters)
-    found = kernel.own_features(term.rows) if kernel.reverse_complement else None
+    found = kernel.own_features(rows) if kernel.reverse_complement else None
     if found is None:
-        return LmerTable(term.leaf, table, Vocabulary(1), np.empty(0))
+        return LmerTable(leaf, table, Vocabulary(1), np.empty(0))
     known = Vocabulary(found.codes.shape[1])
     number = known.number(found.codes)
     own = np.bincount(number, found.values * np.repeat(coef, np.diff(found.starts)), known.size)
-    return LmerTable(term.leaf, table, known, own)
+    return LmerTable(leaf, table, known, own)
 
 
 def _unit_coef(term: Term) -> Array:

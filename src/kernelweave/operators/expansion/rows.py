@@ -274,7 +274,7 @@ def _member(way: str, group: Sequence[Piece], stored: State | None) -> Member:
     if way == "constant":
         return Constant(share.kernel, _constant(group[0]) if stored is None else checked(stored, "values", (None,)))
     if way == "l-mers":
-        return LmerWeights(kernel, share, rows)
+        return LmerWeights(kernel, share, rows) if stored is None else LmerWeights.stored(kernel, share, rows, stored)
     if way == "codes on demand":
         return CodesOnDemand(kernel, share, rows)
     if way == "codes":

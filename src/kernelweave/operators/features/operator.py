@@ -108,10 +108,12 @@ class FeatureOperator:
         self._set(SharedColumns.of(cast(Features, kernel).counts(X)), engine, kernel, X)
 
     @classmethod
-    def bound(cls, shared: SharedColumns, engine: Engine) -> FeatureOperator:
-        """Return the operator of features that are there already."""
+    def bound(
+        cls, shared: SharedColumns, engine: Engine, kernel: Kernel | None = None, X: Any = None
+    ) -> FeatureOperator:
+        """Return the operator of features that are there already; of what they were made, if it was one kernel."""
         made = cls.__new__(cls)
-        made._set(shared, engine, None, None)
+        made._set(shared, engine, kernel, X)
         return made
 
     def _set(self, shared: SharedColumns, engine: Engine, kernel: Kernel | None, X: Any) -> None:

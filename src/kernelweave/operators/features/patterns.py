@@ -44,12 +44,19 @@ class Patterns(NamedTuple):
     length: int
 
 
-def patterns_of(kernel: Kernel, X: Any) -> tuple[Leaf, Patterns] | None:
-    """Return the innermost kernel and its choices of places; None where it has none, or fewer features than those."""
+def compares_lmers(kernel: Kernel) -> bool:
+    """Tell whether a kernel is one sum over l-mers, perhaps scaled, normalised or on one view."""
     leaf, *others = kernel.leaves()
     plain = all(isinstance(node, Scaled | On | Cosine) for node in leaf.path)
-    if others or not plain or not isinstance(leaf.kernel, Hamming):
+    return not others and plain and isinstance(leaf.kernel, Hamming)
+
+
+def patterns_of(kernel: Kernel, X: Any) -> tuple[Leaf, Patterns] | None:
+    """Return the innermost kernel and its choices of places; None where it has none, or fewer features than those."""
+    if not compares_lmers(kernel):
         return None
+    leaf = next(kernel.leaves())
+    assert isinstance(leaf.kernel, Hamming)
     seen = leaf.select(X)
     alphabet, length = alphabet_of(seen), leaf.kernel.window()[0]
     if alphabet is None or kind_of(seen).uncertain or leaf.kernel.reverse_complement or not seen.shape[0]:

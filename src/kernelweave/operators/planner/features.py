@@ -6,7 +6,7 @@ import numpy as np
 
 from kernelweave.kernels.abilities import Features, Positional, has_columns
 from kernelweave.operators.features.operator import FeatureOperator
-from kernelweave.operators.features.patterns import pattern_columns, patterns_of
+from kernelweave.operators.features.patterns import compares_lmers, pattern_columns, patterns_of
 from kernelweave.operators.features.set import FeatureSet
 from kernelweave.operators.planner.candidate import Candidate, CannotHold
 from kernelweave.operators.planner.kmers import few_rows, no_prefixes
@@ -94,7 +94,7 @@ class SharedPatterns(Candidate):
         """For sums over l-mers of one strand whose number of common places can be counted, on many rows."""
         if task.store is not None:
             return f"store={task.store!r} was asked for"
-        if patterns_of(task.kernel, task.sample) is None:
+        if not compares_lmers(task.kernel) or patterns_of(task.kernel, task.sample) is None:
             return f"{task.kernel!r} does not count the places at which l-mers agree, or has fewer features than places"
         return few_rows(task)
 
@@ -116,7 +116,7 @@ class SharedPatterns(Candidate):
         made = pattern_columns(task.kernel, task.X)
         if made is None:
             raise CannotHold("the rows have no patterns")
-        return FeatureOperator.bound(made, task.engine)
+        return FeatureOperator.bound(made, task.engine, task.kernel, task.X)
 
     def _expected(self, task: Task) -> tuple[float, float]:
         """Return the number of l-mers, and of features that are shared where letters are independent."""
