@@ -245,7 +245,7 @@ def test_one_kernel_per_feature_finds_the_feature():
     assert model.kernel_names_[4] == "On(RBF(width=0.5), 2)"
     assert model.kernel_weights_[4:6].sum() > 0.5
     terms = kw.MKLClassifier(kw.per_feature(kw.Linear(), 4), tol=1e-6).fit(X, X[:, 1] > 0.1)
-    assert terms.memory_plan_.kind == "features"
+    assert terms.memory_plan_.kind == "rank_one"
     assert terms.kernel_weights_.argmax() == 1
     parts = terms.decision_function(NEW, per_kernel=True)
     np.testing.assert_allclose(parts.sum(axis=1) + terms.intercept_, terms.decision_function(NEW))

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import kernelweave as kw
-from kernelweave.interpret import needs_motifs, top_motifs
+from kernelweave.interpret import top_motifs
+from kernelweave.interpret.motifs import needs_motifs
 from kernelweave.interpret.motifs import marginals, turned
 from oracles.lmers import reverse_complement
 

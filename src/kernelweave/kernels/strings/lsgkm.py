@@ -66,8 +66,8 @@ class LSGKM(Kernel):
     >>> from kernelweave.data.strings.sequences import Sequences
     >>> X = Sequences.from_strings(["ACGTACGTTGCA", "ACGAACGTTGCA", "TTTTTTTTTTTT"], alphabet="dna")
     >>> LSGKM().normalized().gram(X).round(3)
-    array([[1.   , 0.349, 0.   ],
-           [0.349, 1.   , 0.   ],
+    array([[1.   , 0.275, 0.   ],
+           [0.275, 1.   , 0.   ],
            [0.   , 0.   , 1.   ]])
     """
 
