@@ -9,8 +9,7 @@ import pytest
 
 import kernelweave as kw
 from kernelweave.interpret import top_motifs
-from kernelweave.interpret.motifs import needs_motifs
-from kernelweave.interpret.motifs import marginals, turned
+from kernelweave.interpret.motifs import marginals, needs_motifs, turned
 from oracles.lmers import reverse_complement
 
 
