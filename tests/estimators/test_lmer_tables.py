@@ -7,6 +7,7 @@ import pytest
 from sklearn.svm import SVC, SVR
 
 import kernelweave as kw
+from kernelweave.operators.mixed import MixedSet
 from kernelweave.operators.planner import tables as plan
 
 rng = np.random.default_rng(3)
@@ -145,3 +146,14 @@ def test_the_log_says_which_table_is_made(caplog):
         kw.KernelClassifier(kw.GappedKmer(7, 5), verbose=1, C=0.01).fit(X, Y)
     assert "held as lmer_table" in caplog.text
     assert "a table over all 4^7 l-mers (131 kB)" in caplog.text
+
+
+def test_a_mixed_set_tells_that_some_of_its_values_are_rounded():
+    class Some:
+        n, rounded = 5, True
+
+    class Exact:
+        n = 5
+
+    assert MixedSet([Exact(), Some()], [np.arange(2), np.array([2])]).rounded
+    assert not MixedSet([Exact(), Exact()], [np.arange(2), np.array([2])]).rounded

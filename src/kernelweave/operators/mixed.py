@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kernelweave.operators.base import AtOnce, Operator, OperatorSet, Rounded, product
+from kernelweave.operators.base import AtOnce, Operator, OperatorSet, Rounded, RoundedSet, product
 
 Array = np.ndarray
 VALUE_SECONDS = 1e-9
@@ -65,6 +65,11 @@ class MixedSet:
     def __init__(self, sets: Sequence[OperatorSet], numbers: Sequence[Array]):
         self.sets, self.numbers = list(sets), [np.asarray(one, np.int64) for one in numbers]
         self.n, self.m = sets[0].n, sum(len(one) for one in numbers)
+
+    @property
+    def rounded(self) -> bool:
+        """Whether some of the forms hold values in single precision."""
+        return any(isinstance(some, RoundedSet) and some.rounded for some in self.sets)
 
     @property
     def product_seconds(self) -> float:
