@@ -8,15 +8,41 @@ and gives the same bits as `Serial` does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 T = TypeVar("T")
 R = TypeVar("R")
+V = TypeVar("V")
+V_co = TypeVar("V_co", covariant=True)
 Array = np.ndarray
 Targets = Array | Sequence[Array | tuple[Array, ...]]
 """Where results go: one array of which each part is an index, or for each part the array or arrays that it fills."""
+
+
+class Shared(Protocol[V_co]):
+    """A value that many parts need, such as a model: it travels once to each worker rather than with every part."""
+
+    def get(self) -> V_co:
+        """Return the value, wherever this is called."""
+
+
+class Carried(Generic[V]):
+    """A shared value that travels inside of the function that is mapped; where memory is shared, it does not travel.
+
+    Examples
+    --------
+    >>> Carried([1, 2]).get()
+    [1, 2]
+    """
+
+    def __init__(self, value: V):
+        self.value = value
+
+    def get(self) -> V:
+        """Return the value."""
+        return self.value
 
 
 @runtime_checkable
@@ -39,6 +65,9 @@ class Engine(Protocol):
         fn : writes into its targets; a local engine hands it views of `out`, a remote one copies, which it sends back
         parts : what fn is called with
         """
+
+    def share(self, value: V) -> Shared[V]:
+        """Return a handle to a value that functions may hold in its place; they call its `get`."""
 
 
 def targets_of(out: Targets, parts: Sequence[Any]) -> list[tuple[Array, ...]]:

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, TypeVar
 
-from kernelweave.engines.base import Engine, Targets, targets_of
+from kernelweave.engines.base import Carried, Engine, Targets, targets_of
 from kernelweave.engines.blas import one_blas_thread
 
 T = TypeVar("T")
@@ -32,6 +32,10 @@ class Serial:
         """Call ``fn(part, *targets)`` for every part, with views of `out`."""
         self.map(lambda job: fn(job[0], *job[1]), zip(parts, targets_of(out, parts)))
 
+    def share(self, value: T) -> Carried[T]:
+        """Return the value itself behind a handle."""
+        return Carried(value)
+
 
 class Threads:
     """Spreads parts over a pool of threads that all `Threads` of the same size share."""
@@ -50,6 +54,10 @@ class Threads:
     def map_into(self, out: Targets, fn: Callable[..., None], parts: Sequence[Any]) -> None:
         """Call ``fn(part, *targets)`` for every part, with views of `out`: threads share memory."""
         self.map(lambda job: fn(job[0], *job[1]), zip(parts, targets_of(out, parts)))
+
+    def share(self, value: T) -> Carried[T]:
+        """Return the value itself behind a handle."""
+        return Carried(value)
 
 
 @cache

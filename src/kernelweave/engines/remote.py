@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from kernelweave.engines.base import Array, Targets, targets_of
+from kernelweave.engines.base import Array, Carried, Shared, Targets, targets_of
 from kernelweave.engines.local import Serial
 
 T = TypeVar("T")
@@ -36,6 +36,10 @@ class Remote(ABC):
         for places, filled in zip(targets, self.map(partial(_filled, fn), jobs)):
             for place, values in zip(places, filled):
                 place[...] = values
+
+    def share(self, value: T) -> Shared[T]:
+        """Return a handle that carries the value along; a subclass may know how to send it once to each worker."""
+        return Carried(value)
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
         """Travel as an engine that works where it arrives."""
