@@ -5,7 +5,8 @@ says what a model must remember of its rows, checks new rows against that, and t
 Everybody else asks the registry: a new kind of input (graphs, say) is a container class, a `RowKind` for it, and
 `register`.
 
-A container has ``len(X)``, ``X.shape`` (rows first) and ``X[rows]`` for slices, integer arrays and boolean masks.
+A container has ``len(X)``, ``X.shape`` (rows first) and ``X[rows]`` for slices, integer arrays and boolean masks.  One
+that holds rows of any kind, as stores on disk do, names their kind itself: ``X.row_kind``.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 if TYPE_CHECKING:
+    from kernelweave.data.stores.packing import Packing
     from kernelweave.data.strings.alphabet import Alphabet
 
 Array = np.ndarray
@@ -53,6 +55,7 @@ class RowKind(ABC):
     family : kinds of one family can stand for one another: a model of sequences scores lattices
     tabular : whether rows are those of one table of numbers, with columns that scikit-learn counts and names
     uncertain : whether a row is a distribution over rows of another kind of the family
+    packing : how rows lie in a store on disk, None where they cannot be stored
     """
 
     name: ClassVar[str]
@@ -61,6 +64,7 @@ class RowKind(ABC):
     family: ClassVar[str]
     tabular: ClassVar[bool] = False
     uncertain: ClassVar[bool] = False
+    packing: ClassVar[Packing | None] = None
 
     def holds(self, X: Any) -> bool:
         """Tell whether an object is a container of this kind."""
@@ -170,7 +174,8 @@ def named(name: str) -> RowKind:
 
 def find(X: Any) -> RowKind | None:
     """Return the kind of a container, None for an object that is none."""
-    return next((kind for kind in KINDS.values() if kind.holds(X)), None)
+    own = getattr(type(X), "row_kind", None) and X.row_kind
+    return own or next((kind for kind in KINDS.values() if kind.holds(X)), None)
 
 
 def kind_of(X: Any) -> RowKind:

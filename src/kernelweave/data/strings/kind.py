@@ -14,6 +14,7 @@ import numpy as np
 from kernelweave.data.kinds import Description, RowKind, register
 from kernelweave.data.rows import packed_ids, unpacked_ids
 from kernelweave.data.strings.alphabet import Alphabet
+from kernelweave.data.strings.packed import SequencesPacking
 from kernelweave.data.strings.sequences import Sequences
 
 Array = np.ndarray
@@ -86,6 +87,7 @@ class SequencesKind(StringKind):
 
     name = noun = "sequences"
     rows = Sequences
+    packing = SequencesPacking()
 
     def convert(self, X: Any, trained: Description | None = None, by_name: bool = False) -> Sequences | None:
         """Return lists of texts, or of lists of words, in the letters of the model where there is one."""

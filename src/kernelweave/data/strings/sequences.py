@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from kernelweave.data.rows import (
 from kernelweave.data.store import read_store, write_store
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.letters import Row, check_unknown, tokens_of
+
+if TYPE_CHECKING:
+    from kernelweave.data.stores import Stored
 
 Array = np.ndarray
 
@@ -272,6 +275,35 @@ ACGT (unknown='mask' keeps such letters, matching nothing).
         """Write the rows to one file that `open` can map; the file appears whole or not at all."""
         arrays = {"codes": self.codes, "offsets": self.offsets, **packed_ids(self.ids)}
         write_store(path, {"alphabet": self.alphabet.to_dict()}, arrays)
+
+    def to_store(self, path: PathLike, y: Any = None, sample_weight: Any = None) -> Stored:
+        """Write the rows to a store on disk, packed and in parts, and return the stored rows.
+
+        Parameters
+        ----------
+        path : directory to write, usually named .kws; a store that is there is replaced
+        y : (n,) labels, or None
+        sample_weight : (n,) weights of the rows, or None
+        """
+        from kernelweave.data.stores import write_store
+
+        return write_store(path, self, y, sample_weight)
+
+    @classmethod
+    def from_store(cls, path: PathLike) -> Stored:
+        """Return the rows of a store, of which only those are read that are asked for.
+
+        Examples
+        --------
+        >>> import tempfile, os
+        >>> path = os.path.join(tempfile.mkdtemp(), "x.kws")
+        >>> X = Sequences.from_strings(["ACGT", "AC"]).to_store(path, y=["yes", "no"])
+        >>> Sequences.from_store(path)[1:].to_strings(), X.y.tolist()
+        (['AC'], ['yes', 'no'])
+        """
+        from kernelweave.data.stores import open_store
+
+        return open_store(path, "sequences")
 
     @classmethod
     def open(cls, path: PathLike, mmap: bool = True) -> Self:

@@ -1,0 +1,283 @@
+"""Rows on disk: indexed like rows in memory, of which only those that are asked for are read."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernelweave.data.atomic import PathLike
+from kernelweave.data.blocks import spans
+from kernelweave.data.kinds import RowKind, named
+from kernelweave.data.rows import IDS, row_numbers, stepped_rows, unpacked_ids
+from kernelweave.data.stores.files import map_part, mark_sound, state_of, unsound, verify_part
+from kernelweave.data.stores.kind import StoredKind
+from kernelweave.data.stores.labels import check_labels, labels_of
+from kernelweave.data.stores.manifest import Manifest, read_manifest
+from kernelweave.data.stores.packing import Packing, Piece
+
+if TYPE_CHECKING:
+    from kernelweave.data.strings.alphabet import Alphabet
+
+Array = np.ndarray
+
+
+class Stored:
+    """Immutable rows of a store on disk: sequences, tables or lattices.
+
+    Slices, integer arrays and boolean masks give rows in memory (`Sequences`, a table, `Lattices`), an integer gives
+    one row; only the rows that are asked for are read.  Estimators, `cross_val_score` and the commands take a store
+    wherever they take rows, and score it part by part.  A store is pickled as its path: other processes open it there.
+
+    Parameters
+    ----------
+    path : directory that `Sequences.to_store`, `kernelweave convert` or `write_store` wrote
+    fingerprint : raise unless the store still has this fingerprint; None to take it as it is
+
+    Attributes
+    ----------
+    path : absolute path of the directory
+    manifest : what the store holds, in which files
+
+    Examples
+    --------
+    >>> import tempfile, os, kernelweave as kw
+    >>> path = os.path.join(tempfile.mkdtemp(), "sites.kws")
+    >>> X = kw.Sequences.from_strings(["ACGT", "GGCA", "TTAA"]).to_store(path, [1, -1, 1])
+    >>> X.shape, X[[2, 0]].to_strings(), X[1], X.y
+    ((3, 4), ['TTAA', 'ACGT'], 'GGCA', array([ 1, -1,  1]))
+    """
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, path: PathLike, fingerprint: str | None = None):
+        self.path = os.path.realpath(path)
+        self.manifest: Manifest = read_manifest(path)
+        if fingerprint is not None and self.manifest.fingerprint != fingerprint:
+            raise ValueError(f"The store {path} has changed since these rows were opened; open it again.")
+        self._inner = named(self.manifest.kind)
+        self._kind = StoredKind(self._inner)
+        self._maps: dict[int, Any] = {}
+
+    @property
+    def row_kind(self) -> RowKind:
+        """The kind of the rows, which answers without reading all of them."""
+        return self._kind
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of what the store holds: two stores of the same rows, labels and ids have the same."""
+        return self.manifest.fingerprint
+
+    @property
+    def inner(self) -> RowKind:
+        """The row kind of the rows in memory."""
+        return self._inner
+
+    @property
+    def parts(self) -> list[slice]:
+        """The rows of each part file: cuts that depend on the data alone."""
+        return spans(len(self), self.manifest.part_rows)
+
+    @cached_property
+    def content(self) -> Any:
+        """What the rows share: an alphabet, a number of columns."""
+        return self._packing.content(self.manifest.head)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the rows in memory."""
+        facts = [part.facts for part in self.manifest.parts]
+        return self._packing.shape(self.manifest.head, len(self), facts)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes of the shape."""
+        return len(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that all rows would take in memory."""
+        return self._packing.nbytes(self.manifest.head, len(self), [part.facts for part in self.manifest.parts])
+
+    @property
+    def alphabet(self) -> Alphabet | None:
+        """The letters that rows are spelled with, None for tables."""
+        return self.row_kind.alphabet(self)
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the columns of a table, None where there are none."""
+        names = self.manifest.head.get("names")
+        return None if names is None else tuple(map(str, names))
+
+    @property
+    def y(self) -> Array | None:
+        """The labels of all rows, None where none are stored."""
+        return self.labels()
+
+    @property
+    def sample_weight(self) -> Array | None:
+        """The weights of all rows, None where none are stored."""
+        return self.weights()
+
+    @property
+    def ids(self) -> Array | None:
+        """The ids of all rows, None where none are stored."""
+        return self.names()
+
+    def names(self, rows: Any = slice(None)) -> Array | None:
+        """Return the ids of some rows (a slice or rising row numbers), None where none are stored."""
+        return self._ids(self._pieces(rows))
+
+    def weights(self, rows: Any = slice(None)) -> Array | None:
+        """Return the weights of some rows (a slice or rising row numbers), None where none are stored."""
+        if not self._has("weights"):
+            return None
+        return np.concatenate([np.zeros(0), *(piece.sections["weights"][piece.rows] for piece in self._pieces(rows))])
+
+    def labels(self, rows: Any = slice(None)) -> Array | None:
+        """Return the labels of some rows (a slice or rising row numbers), None where none are stored."""
+        if not (self._has("label_codes") or self._has("label_values")):
+            return None
+        classes = self.manifest.classes
+        found = [labels_of(piece.sections, classes, piece.rows) for piece in self._pieces(rows)]
+        return np.concatenate(found) if found else np.array(classes)[:0]
+
+    def take(self, rows: Any, ids: bool = True) -> Any:
+        """Return some rows in memory; without `ids` the names of the rows are not read."""
+        if isinstance(rows, slice):
+            start, stop, step = rows.indices(len(self))
+            if step == 1:
+                return self._gathered(slice(start, max(start, stop)), ids)
+            numbers = stepped_rows(start, stop, step)
+        else:
+            numbers = row_numbers(rows, len(self))
+        if (np.diff(numbers) >= 0).all():
+            return self._gathered(numbers, ids)
+        order = np.argsort(numbers, kind="stable")
+        place = np.empty(order.size, np.int64)
+        place[order] = np.arange(order.size)
+        return self._inner.take(self._gathered(numbers[order], ids), place)
+
+    def __len__(self) -> int:
+        return self.manifest.rows
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, tuple):
+            if len(key) != 2 or key[1] is not Ellipsis:
+                raise IndexError("Stored rows are indexed by rows only: X[rows] or X[rows, ...].")
+            key = key[0]
+        if isinstance(key, slice) or np.ndim(key) or isinstance(key, bool | np.bool_):
+            return self.take(key)
+        row = int(row_numbers([operator.index(key)], len(self))[0])
+        return self._gathered(slice(row, row + 1), True)[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        for part in self.parts:
+            yield from self[part]
+
+    def __eq__(self, other: object) -> bool:
+        return self.fingerprint == other.fingerprint if isinstance(other, Stored) else NotImplemented
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Stored, (self.path, self.fingerprint)
+
+    def __repr__(self) -> str:
+        return f"<store {self.path}: {self.row_kind.summary(self)}>"
+
+    @property
+    def _packing(self) -> Packing:
+        packing = self._inner.packing
+        assert packing is not None  # the manifest was checked
+        return packing
+
+    def _has(self, section: str) -> bool:
+        return any(section in part.sections for part in self.manifest.parts)
+
+    def _gathered(self, rows: slice | Array, ids: bool) -> Any:
+        """Return rows in memory for a slice of step 1 or rising numbers."""
+        pieces = self._pieces(rows)
+        names = self._ids(pieces) if ids and self._packing.has_ids else None
+        return self._packing.gather(self.manifest.head, pieces, names)
+
+    def _pieces(self, rows: slice | Array) -> list[Piece]:
+        """Return what each part has of a slice or of rising numbers."""
+        size, found = self.manifest.part_rows, []
+        wanted: list[tuple[int, slice | Array]]
+        if isinstance(rows, slice):
+            start, stop, _ = rows.indices(len(self))
+            wanted = [
+                (number, slice(max(start - number * size, 0), min(stop - number * size, size)))
+                for number in range(start // size, -(-stop // size) if stop > start else 0)
+            ]
+        else:
+            rows = np.asarray(rows)
+            bounds = np.searchsorted(rows, np.arange(len(self.manifest.parts) + 1) * size)
+            wanted = [
+                (number, rows[bounds[number] : bounds[number + 1]] - number * size)
+                for number in np.flatnonzero(np.diff(bounds)).tolist()
+            ]
+        for number, local in wanted:
+            part = self.manifest.parts[number]
+            found.append(Piece(self._sections(number), part.facts, part.rows, local))
+        return found
+
+    def _sections(self, number: int) -> dict[str, Array]:
+        """Return the sections of a part, whose sums were compared in this process."""
+        part = self.manifest.parts[number]
+        known = self._maps.get(number)
+        if known is not None and known[0] == state_of(self.path, part):
+            return known[1]
+        state = state_of(self.path, part)
+        sections = map_part(self.path, part)
+        if verify_part(self.path, part, sections):
+            try:
+                self._packing.check(self.manifest.head, sections, part.facts, part.rows)
+                check_labels(sections, self.manifest.classes, part.rows)
+                _check_ids(sections, part.rows)
+            except (ValueError, KeyError, TypeError, IndexError):
+                raise unsound(self.path, part) from None
+            mark_sound(self.path, part)
+        self._maps[number] = state, sections
+        return sections
+
+    def _ids(self, pieces: list[Piece]) -> Array | None:
+        """Return the names of the wanted rows."""
+        if not self._has("id_offsets"):
+            return None
+        found: list[Any] = []
+        for piece in pieces:
+            offsets, letters = piece.sections["id_offsets"], piece.sections["id_bytes"]
+            if isinstance(piece.rows, slice) and piece.size:
+                bounds = offsets[piece.rows.start : piece.rows.stop + 1]
+                named = {"id_offsets": bounds - bounds[0], "id_bytes": letters[bounds[0] : bounds[-1]]}
+                found.append(unpacked_ids(named, piece.size))
+            else:
+                pairs = zip(offsets[piece.numbers].tolist(), offsets[piece.numbers + 1].tolist())
+                names = [letters[a:b].tobytes().decode("utf-8", "surrogatepass") for a, b in pairs]
+                found.append(np.array(names, dtype=IDS))
+        return np.concatenate(found) if found else np.array([], dtype=IDS)
+
+
+def _check_ids(sections: dict[str, Array], n: int) -> None:
+    """Raise unless the bounds of n ids lie within their bytes."""
+    if "id_offsets" not in sections:
+        return
+    offsets = sections["id_offsets"]
+    if offsets.dtype != np.int64 or offsets.size != n + 1 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
+        raise ValueError("id_offsets")
+    if offsets[-1] != sections["id_bytes"].size:
+        raise ValueError("id_bytes")
+
+
+def open_store(path: PathLike, kind: str | None = None) -> Stored:
+    """Return the rows of a store; `kind` names the kind of rows that is expected."""
+    rows = Stored(path)
+    if kind is not None and rows.inner.name != kind:
+        raise ValueError(f"{path} holds {rows.inner.noun}, expected {named(kind).noun}.")
+    return rows
