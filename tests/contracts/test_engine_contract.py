@@ -34,7 +34,7 @@ from kernelweave.solvers.mkl import MKL_SOLVERS
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Problem
 from kernelweave.solvers.svm import SVM_SOLVERS
-from remote import Pickled, Processes
+from remote import DaskProcesses, Pickled, Processes
 
 N, NEW = 53, 17
 rng = np.random.default_rng(0)
@@ -165,14 +165,19 @@ def test_a_pool_of_columns(limit):
     same(pool_numbers, limit, Pickled())
 
 
+OTHER = pytest.mark.parametrize("engine", [Processes(), DaskProcesses()], ids=["processes", "dask"])
+
+
+@OTHER
 @pytest.mark.parametrize("name", ["dense", "cached", "k-mers", "k-mers in tries", "features"])
-def test_an_operator_in_other_processes(name):
-    same(operator_numbers, OPERATORS[name], Processes())
+def test_an_operator_in_other_processes(name, engine):
+    same(operator_numbers, OPERATORS[name], engine)
 
 
+@OTHER
 @pytest.mark.parametrize("name", ["stored", "shared", "k-mers by degree", "features", "dense design", "sparse design"])
-def test_a_set_of_operators_in_other_processes(name):
-    same(set_numbers, SETS[name], Processes())
+def test_a_set_of_operators_in_other_processes(name, engine):
+    same(set_numbers, SETS[name], engine)
 
 
 WORKS_ON = {"smo": ["dense"], "dual_coordinate": ["k-mers", "features"], "interior_point": ["features"]}
@@ -235,9 +240,15 @@ def test_a_model(name):
     same(model_numbers, name, Pickled())
 
 
+@OTHER
 @pytest.mark.parametrize("name", ["counts", "windows", "mixtures"])
-def test_a_model_in_other_processes(name):
-    same(model_numbers, name, Processes())
+def test_a_model_in_other_processes(name, engine):
+    same(model_numbers, name, engine)
+
+
+@pytest.mark.parametrize("name", ["one kernel", "places", "svrg", "mixtures of strings"])
+def test_a_model_on_a_cluster(name):
+    same(model_numbers, name, DaskProcesses())
 
 
 @pytest.mark.parametrize("name", ["counts", "places"])

@@ -1,8 +1,19 @@
-"""Where work runs: one thread, several threads, other processes."""
+"""Where work runs: one thread, several threads, other processes, a cluster."""
 
 from kernelweave.engines.base import Engine, Shared
 from kernelweave.engines.blas import one_blas_thread
-from kernelweave.engines.local import Serial, Threads, choose_engine
+from kernelweave.engines.choose import choose_engine, is_client, is_cluster
+from kernelweave.engines.local import Serial, Threads
 from kernelweave.engines.remote import Remote
 
-__all__ = ["Engine", "Remote", "Serial", "Shared", "Threads", "choose_engine", "one_blas_thread"]
+__all__ = [
+    "Engine",
+    "Remote",
+    "Serial",
+    "Shared",
+    "Threads",
+    "choose_engine",
+    "is_client",
+    "is_cluster",
+    "one_blas_thread",
+]

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, TypeVar
 
-from kernelweave.engines.base import Carried, Engine, Targets, targets_of
+from kernelweave.engines.base import Carried, Targets, targets_of
 from kernelweave.engines.blas import one_blas_thread
 
 T = TypeVar("T")
@@ -69,27 +69,3 @@ def _pool(workers: int, process: int) -> ThreadPoolExecutor:
 def available_cores() -> int:
     """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def choose_engine(engine: Engine | str | None = None, n_jobs: int | None = None) -> Engine:
-    """Return the engine a user asked for.
-
-    Parameters
-    ----------
-    engine : an Engine, "serial", "threads" or None (threads when there is more than one worker)
-    n_jobs : number of workers; None or -1 for every core, -2 for all but one, and so on
-    """
-    if engine is not None and not isinstance(engine, str):
-        if not isinstance(engine, Engine):
-            raise TypeError(
-                f"engine={engine!r} is not an engine, which has workers, map and map_into; use 'serial', 'threads' or "
-                "an Engine object."
-            )
-        return engine
-    if n_jobs == 0:
-        raise ValueError("n_jobs=0 has no meaning; use None for every core or 1 for one thread.")
-    cores = available_cores()
-    workers = cores if n_jobs is None else n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
-    if engine not in (None, "serial", "threads"):
-        raise ValueError(f"engine={engine!r} is unknown; use 'serial', 'threads' or an Engine object.")
-    return Serial() if engine == "serial" or workers == 1 else Threads(workers)
