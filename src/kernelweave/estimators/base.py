@@ -6,15 +6,16 @@ that they solve; what stands here is the same for all of them.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from kernelweave.engines import Engine, choose_engine
+from kernelweave.engines import Engine, choose_engine, is_client
 from kernelweave.estimators.advice import Facts
 from kernelweave.estimators.fitting import show_compilation
 from kernelweave.estimators.inputs import new_rows, positive, training_rows
@@ -87,6 +88,18 @@ class Estimator(BaseEstimator, ABC):
 
     def _engine(self) -> Engine:
         return choose_engine(self.engine, self.n_jobs)
+
+    def __sklearn_clone__(self) -> Self:
+        """Return a clone that works with the same client of a cluster, which cannot be copied."""
+        if not is_client(self.engine):
+            return super().__sklearn_clone__()
+        plain = copy.copy(self).set_params(engine=None)
+        return plain.__sklearn_clone__().set_params(engine=self.engine)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a pickle holds: a client stays in its process, and the model works where it arrives."""
+        state = super().__getstate__()
+        return {**state, "engine": None} if is_client(self.engine) else state
 
     def _rows(self, X: Any) -> Any:
         """Return checked training rows."""

@@ -23,6 +23,7 @@ from kernelweave.automata.stored import Columns, columns_of, from_columns
 from kernelweave.data import Alphabet
 from kernelweave.data.kinds import Description, RowKind, find, kind_of, named
 from kernelweave.data.rows import IDS
+from kernelweave.engines import is_cluster
 from kernelweave.estimators.cgboost.stage_history import StageHistory
 from kernelweave.estimators.fitting import Certificate
 from kernelweave.kernels.approximate.fourier import Waves
@@ -155,6 +156,8 @@ class Writer:
         """Return the parameters; what belongs to the process (callbacks, engines) is left to its default."""
         defaults, kept = inspect.signature(type(model)).parameters, {}
         for name, value in model.get_params(deep=False).items():
+            if name == "engine" and is_cluster(value):
+                continue
             n_tensors = len(self.tensors)
             try:
                 kept[name] = self.node(value)

@@ -37,7 +37,7 @@ class MKLClassifier(Classifying, StreamingClassifier):
     shared_weights : with several classes, whether all of them use the same kernel weights
     class_weight : dict of weights by class, "balanced" to give every class the same total weight, or None
     engine : where work runs: "serial", "threads", an engine object, or None for threads where there is more than one
-        worker
+        worker; on a cluster "dask", a Dask client, or the address of a scheduler
     n_jobs : number of workers; None or -1 for every core, -2 for all but one, and so on
     memory_limit : memory for what is held of the kernels, in bytes or as a text such as "4GB"; "auto" for half of the
         free memory

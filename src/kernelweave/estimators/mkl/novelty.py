@@ -26,7 +26,7 @@ class MKLNovelty(Detecting, MKLEstimator):
     normalize : scaling of each kernel on the training rows: "trace" or "variance" (both mean diagonal 1: seen from the
         centre of the rows, no level would part them from it), "cosine" (every diagonal entry 1) or None
     engine : where work runs: "serial", "threads", an engine object, or None for threads where there is more than one
-        worker
+        worker; on a cluster "dask", a Dask client, or the address of a scheduler
     n_jobs : number of workers; None or -1 for every core, -2 for all but one, and so on
     memory_limit : memory for what is held of the kernels, in bytes or as a text such as "4GB"; "auto" for half of the
         free memory
