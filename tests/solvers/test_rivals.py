@@ -90,11 +90,11 @@ def test_ufo_is_its_plain_twin(kind, loss, p, elastic, intercept):
     assert scale > 0
     assert np.allclose(ours.last(), path[-1], rtol=1e-9, atol=1e-9 * scale)
     assert np.allclose(ours.met, slopes, rtol=1e-9, atol=1e-9)
-    assert ours.state[loops.B] == pytest.approx(b, abs=1e-9)
+    assert ours.counters[loops.B] == pytest.approx(b, abs=1e-9)
     if kind == "dense":
         taken = [N * turn + row for turn in range(3) for row in (*range(FEWEST_ROWS - 1, N, FEWEST_ROWS), N - 1)]
         mean = np.mean([path[row] for row in taken], axis=0)
-        assert np.allclose(ours.total / ours.state[loops.COUNT], mean, rtol=1e-9, atol=1e-9 * np.abs(mean).max())
+        assert np.allclose(ours.total / ours.counters[loops.COUNT], mean, rtol=1e-9, atol=1e-9 * np.abs(mean).max())
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])

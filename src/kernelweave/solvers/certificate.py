@@ -12,6 +12,7 @@ import numpy as np
 
 from kernelweave.operators.base import Rounded
 from kernelweave.solvers.problems import SMALLEST_SCALE, Array, Problem, dot
+from kernelweave.solvers.state import record
 
 FLAT = 1e-12
 """Slope, relative to the total cost, below which the objective counts as flat in the intercept."""
@@ -35,6 +36,7 @@ def relative_gap(primal: float, dual: float, smallest_scale: float = SMALLEST_SC
     return (primal - dual) / max(abs(primal), smallest_scale)
 
 
+@record
 @dataclass(frozen=True)
 class PrimalPoint:
     """A classifier: ``w = sum_i alpha_i Phi(x_i)`` (for many kernels: ``w_k`` has weight beta_k) and its intercept.
@@ -50,6 +52,7 @@ class PrimalPoint:
     vector: Array | None = None
 
 
+@record
 @dataclass(frozen=True)
 class DualPoint:
     """A feasible alpha and its dual objective."""

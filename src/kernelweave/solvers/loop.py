@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from kernelweave.solvers.certificate import Ledger, PrimalPoint
+from kernelweave.solvers.checkpoint import Checkpoint, Saved, plain_ledger, plain_trace, restore_ledger
 from kernelweave.solvers.result import Result, Trace
+from kernelweave.solvers.stall import Stall
+from kernelweave.solvers.state import plain
 
 INNER_ITERATIONS = 2000
 """Most iterations of one SVM inside another solver: it goes on from where it ended when it is asked for again."""
-PROGRESS = 0.01
-"""Share of the gap, or of either objective, that must be gained for a run to count as moving."""
 SHOWN = {"columns": "columns", "train_error": "training error", "validation_error": "held-out error"}
 """Further columns of a trace that are worth a word while a run goes on, and their names."""
 
@@ -77,40 +78,13 @@ def limits_of(solver: Any) -> Limits:
     return limits
 
 
-class Stall:
-    """Tells whether a run still moves.
-
-    The gap, or one of the objectives, must gain a share of itself within a window of iterations, or of the effort of
-    solvers inside.  The window is the patience of the solver, and as long as the way to the last progress where that is
-    longer: a run that gets ever slower is let go.
-    """
-
-    def __init__(self, patience: int):
-        self.patience, self.at = patience, 0
-        self.primal, self.dual = math.inf, -math.inf
-
-    def stalled(self, iteration: int, primal: float, dual: float) -> bool:
-        """Take note of the best objectives after an iteration; return whether the run has stalled.
-
-        >>> stall = Stall(2)
-        >>> [stall.stalled(i + 1, primal, 0.0) for i, primal in enumerate([2.0, 1.0, 1.0, 1.0, 1.0])]
-        [False, False, False, False, True]
-        """
-        if self._moved(primal, dual):
-            self.at, self.primal, self.dual = iteration, primal, dual
-        return iteration - self.at > max(self.patience, self.at)
-
-    def _moved(self, primal: float, dual: float) -> bool:
-        if math.isinf(self.primal) or math.isinf(self.dual):
-            return primal < self.primal or dual > self.dual
-        down, up = self.primal - primal, dual - self.dual
-        gap = self.primal - self.dual
-        return down + up > PROGRESS * gap or down > PROGRESS * abs(self.primal) or up > PROGRESS * abs(self.dual)
-
-
 @dataclass(frozen=True)
 class Progress:
-    """What a monitor gets after each iteration; `extra` are the further columns of the trace, such as errors."""
+    """What a monitor gets after each iteration; `extra` are the further columns of the trace, such as errors.
+
+    Where a run goes on from a checkpoint, or is found finished in it, the monitor gets its last iteration first, with
+    `resumed` set.
+    """
 
     iteration: int
     seconds: float
@@ -118,6 +92,7 @@ class Progress:
     dual: float
     gap: float
     extra: Mapping[str, float] = field(default_factory=dict)
+    resumed: bool = False
 
     def further(self) -> str:
         """Return what else is known of an iteration, as the end of a line.
@@ -136,7 +111,8 @@ Monitor = Callable[[Progress], Any]
 class Solver(Protocol):
     """An algorithm: set up, one iteration, candidates for the certificate.
 
-    It declares its `limits`, and counts as `spent` the effort of solvers inside of it.
+    It declares its `limits`, and counts as `spent` the effort of solvers inside of it.  One that can go on after it was
+    stopped also has `state` and `resume` (`state.Resumable`); others start anew from the best point of a checkpoint.
     """
 
     def init(self, problem: Any, start: Any, stop: Stop) -> None:
@@ -152,41 +128,143 @@ class Solver(Protocol):
         """Return a valid, if poor, point for a run that is stopped before its first certificate."""
 
 
-def run(solver: Solver, problem: Any, stop: Stop, monitor: Monitor | None = None, start: Any = None) -> Result:
+def run(
+    solver: Solver,
+    problem: Any,
+    stop: Stop,
+    monitor: Monitor | None = None,
+    start: Any = None,
+    checkpoint: Checkpoint | None = None,
+) -> Result:
     """Drive a solver until the gap is reached, a limit is hit, nothing moves, the monitor stops it, or Ctrl-C.
 
-    An interrupted run returns the best point so far.
+    An interrupted run returns the best point so far.  With a checkpoint, a run goes on from where it was written down,
+    and one that is finished there is not run again.
     """
-    began = time.perf_counter()
-    limits = limits_of(solver)
-    stop = stop if stop.max_iter >= 0 else replace(stop, max_iter=limits.most(_rows(problem)))
-    ledger, trace, iteration, ended = Ledger(problem.smallest_scale), Trace(), 0, "limit"
-    stall, idle = Stall(limits.patience), Stall(limits.idle or sys.maxsize)
+    course = Course(solver, problem, stop, monitor)
+    saved = None if checkpoint is None else checkpoint.begin(course.stop)
+    ended = "limit"
     try:
-        solver.init(problem, start, stop)
-        while iteration < stop.max_iter:
-            solver.step()
-            iteration += 1
-            extra = solver.certify(ledger)
-            seconds = time.perf_counter() - began
-            primal = ledger.primal.value if ledger.primal else math.inf
-            dual = ledger.dual.value if ledger.dual else -math.inf
-            trace.add(seconds=seconds, primal=primal, dual=dual, gap=ledger.gap, **extra)
-            asked = monitor(Progress(iteration, seconds, primal, dual, ledger.gap, extra)) if monitor else None
-            if ledger.gap <= stop.tol or asked:
-                ended = "tol" if ledger.gap <= stop.tol else "interrupted"
+        if saved is not None and course.restore(saved, start):
+            return saved.result
+        if saved is None:
+            solver.init(problem, start, course.stop)
+        while course.iteration < course.stop.max_iter and not course.over:
+            course.within = True
+            found = course.iterate()
+            if found is not None:
+                ended = found
                 break
-            spent = int(getattr(solver, "spent", 0))
-            if stall.stalled(iteration, primal, dual) or idle.stalled(spent, primal, dual):
-                ended = "stalled"
-                break
-            if limits.inside and spent >= limits.inside:
-                ended = "effort"
-                break
+            if checkpoint is not None:
+                checkpoint.keep(course.stop, course.entry)
     except KeyboardInterrupt:
         ended = "interrupted"
-    primal_point = ledger.primal or solver.fallback()
-    return Result(primal_point, ledger.dual, trace, iteration, ledger.gap <= stop.tol, ended)
+    result = course.result(ended)
+    if checkpoint is not None:
+        course.write_down(checkpoint, result)
+    return result
+
+
+class Course:
+    """The way of one run: ledger, trace, iterations, what stalls, and all of it as an entry of a checkpoint."""
+
+    def __init__(self, solver: Solver, problem: Any, stop: Stop, monitor: Monitor | None):
+        self.solver, self.problem, self.monitor, self.limits = solver, problem, monitor, limits_of(solver)
+        self.stop = stop if stop.max_iter >= 0 else replace(stop, max_iter=self.limits.most(_rows(problem)))
+        self.ledger, self.trace, self.iteration = Ledger(problem.smallest_scale), Trace(), 0
+        self.stall, self.idle = Stall(self.limits.patience), Stall(self.limits.idle or sys.maxsize)
+        self.began, self.within = time.perf_counter(), True
+
+    @property
+    def over(self) -> bool:
+        """Whether the solver has ended the run by a rule of its own."""
+        return bool(getattr(self.solver, "ended", False))
+
+    @property
+    def values(self) -> tuple[float, float]:
+        """The best primal and dual objective."""
+        primal, dual = self.ledger.primal, self.ledger.dual
+        return primal.value if primal else math.inf, dual.value if dual else -math.inf
+
+    def iterate(self) -> str | None:
+        """Do one iteration; return what has ended the run, if anything."""
+        self.solver.step()
+        self.iteration += 1
+        extra = self.solver.certify(self.ledger)
+        seconds, (primal, dual), gap = time.perf_counter() - self.began, self.values, self.ledger.gap
+        self.trace.add(seconds=seconds, primal=primal, dual=dual, gap=gap, **extra)
+        self.within = False
+        asked = self.monitor(Progress(self.iteration, seconds, primal, dual, gap, extra)) if self.monitor else None
+        if gap <= self.stop.tol or asked:
+            return "tol" if gap <= self.stop.tol else "interrupted"
+        spent = int(getattr(self.solver, "spent", 0))
+        if self.stall.stalled(self.iteration, primal, dual) or self.idle.stalled(spent, primal, dual):
+            return "stalled"
+        return "effort" if self.limits.inside and spent >= self.limits.inside else None
+
+    def result(self, ended: str) -> Result:
+        """Return the best points and how they were found."""
+        primal = self.ledger.primal or self.solver.fallback()
+        return Result(primal, self.ledger.dual, self.trace, self.iteration, self.ledger.gap <= self.stop.tol, ended)
+
+    def entry(self, copied: bool = False, result: Result | None = None) -> dict[str, Any] | None:
+        """Return the run as an entry of a checkpoint; None while there is no point, or no state, to go on from."""
+        resumable = hasattr(self.solver, "resume")
+        state = self.solver.state() if resumable else None  # type: ignore[attr-defined]
+        point = self.ledger.primal if result is None else result.primal
+        if point is None or (result is None and state is None and resumable):
+            return None
+        stalls = [[stall.at, stall.primal, stall.dual] for stall in (self.stall, self.idle)]
+        loop = {
+            "iteration": self.iteration, "seconds": time.perf_counter() - self.began, "stalls": stalls,
+            "ledger": plain_ledger(self.ledger), "trace": plain_trace(self.trace),
+        }  # fmt: skip
+        return {
+            "ended": None if result is None else result.ended, "primal": plain(point), "gap": self.ledger.gap,
+            "loop": loop, "state": plain(state, copied), "lasting": bool(getattr(self.solver, "lasting", False)),
+        }  # fmt: skip
+
+    def write_down(self, checkpoint: Checkpoint, result: Result) -> None:
+        """Write the end of a run, or where it was when it was stopped."""
+        if result.interrupted and self.within:
+            checkpoint.interrupted()
+            return
+        entry = self.entry(result=result)
+        assert entry is not None
+        if result.interrupted and entry["state"] is None and checkpoint.resumable:
+            checkpoint.interrupted()
+            return
+        checkpoint.end(self.stop, entry, result.interrupted and not self.over)
+
+    def restore(self, saved: Saved, start: Any) -> bool:
+        """Go to where a run was; return whether it is finished."""
+        found = saved.result
+        if saved.finished and saved.state is None:
+            self._tell(found)
+            return True
+        start = self.problem.restart(found.primal, found.dual) if saved.start else start
+        self.solver.init(self.problem, start, self.stop)
+        if saved.state is not None:
+            self.solver.resume(saved.state)  # type: ignore[attr-defined]
+        if saved.start:
+            self.iteration, self.trace = found.n_iter, found.trace
+            self.began -= float(found.trace["seconds"][-1]) if len(found.trace) else 0.0
+            self._tell(found)
+        if saved.loop is not None:
+            self._restore_loop(saved.loop)
+        return saved.finished
+
+    def _restore_loop(self, saved: Mapping[str, Any]) -> None:
+        restore_ledger(self.ledger, saved["ledger"])
+        for stall, known in zip((self.stall, self.idle), saved["stalls"]):
+            stall.at, stall.primal, stall.dual = known
+
+    def _tell(self, found: Result) -> None:
+        """Let the monitor know where a run goes on; what it answers counts after the next iteration."""
+        if self.monitor:
+            dual = -math.inf if found.dual is None else found.dual.value
+            seconds = float(found.trace["seconds"][-1]) if len(found.trace) else 0.0
+            self.monitor(Progress(found.n_iter, seconds, found.primal.value, dual, found.gap, resumed=True))
 
 
 def _rows(problem: Any) -> int:

@@ -11,12 +11,16 @@ The intercept is "free" (as above), "regularized" (``+ b^2 / 2``, no constraint 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave.losses import Loss
 from kernelweave.operators.base import Operator
+
+if TYPE_CHECKING:
+    from kernelweave.solvers.certificate import DualPoint, PrimalPoint
 
 Array = np.ndarray
 SMALLEST_SCALE = 1e-12
@@ -41,10 +45,12 @@ def block_squares(w: Array, offsets: Array) -> Array:
 
 @jit
 def _block_squares(w, offsets, out):  # type: ignore[no-untyped-def]
+    # Summed in a register: a sum in memory is vectorised only where arrays lie far apart, and its bits would follow.
     for k in range(len(out)):
-        out[k] = 0.0
+        total = 0.0
         for j in range(offsets[k], offsets[k + 1]):
-            out[k] += w[j] * w[j]
+            total += w[j] * w[j]
+        out[k] = total
 
 
 @dataclass(frozen=True)
@@ -92,3 +98,7 @@ class Problem:
         if self.intercept == "regularized":
             value -= 0.5 * float(alpha.sum()) ** 2
         return value
+
+    def restart(self, primal: PrimalPoint, dual: DualPoint | None) -> Array:
+        """Return what a solver starts from, of the best points of a former run: a feasible alpha where there is one."""
+        return primal.alpha if dual is None else dual.alpha

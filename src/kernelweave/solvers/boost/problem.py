@@ -41,11 +41,15 @@ The `level` of a model is its rho or e; a one-class model has b = -rho, so that 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernelweave.losses import BoxQP
 from kernelweave.solvers.problems import SMALLEST_SCALE, dot
+
+if TYPE_CHECKING:
+    from kernelweave.solvers.certificate import DualPoint, PrimalPoint
 
 Array = np.ndarray
 KINDS = ("hinge", "epsilon_insensitive", "one_class", "nu_classification", "nu_regression")
@@ -252,6 +256,10 @@ class BoostProblem:
     def smallest_scale(self) -> float:
         """Floor of the denominator of a relative gap: what rounding leaves of an objective of zero."""
         return SMALLEST_MARGIN * self.budget if self.bounded_norm else SMALLEST_SCALE * float(self.cost.sum())
+
+    def restart(self, primal: PrimalPoint, dual: DualPoint | None) -> None:
+        """Return what a run starts from, of the best points of a former one: nothing, columns are generated again."""
+        return
 
     def repair(self, u: Array) -> Array:
         """Return feasible prices close to u: within bounds, balanced under a free intercept, of the right total."""

@@ -25,6 +25,21 @@ def precise_model() -> Any:
     return model
 
 
+def basis_of(model: Any) -> dict[str, list[int]]:
+    """Return which variables and rows of a programme are basic, and at which bound the others are, by number."""
+    basis = model.getBasis()
+    return {"columns": [int(one) for one in basis.col_status], "rows": [int(one) for one in basis.row_status]}
+
+
+def set_basis(model: Any, basis: dict[str, list[int]]) -> None:
+    """Let a programme go on from a basis that `basis_of` gave."""
+    made = highspy.HighsBasis()
+    made.col_status = [highspy.HighsBasisStatus(one) for one in basis["columns"]]
+    made.row_status = [highspy.HighsBasisStatus(one) for one in basis["rows"]]
+    if made.col_status:
+        model.setBasis(made)
+
+
 def solve(model: Any) -> Any:
     """Solve from the last basis; return the solution, or raise where there is none."""
     model.run()

@@ -9,11 +9,14 @@ dropped.  The dual variables of the cuts are the weights that combine past alpha
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
-from kernelweave.solvers.lp.highs import INFINITY, quiet_model, solve
+from kernelweave.solvers.lp.highs import INFINITY, basis_of, quiet_model, set_basis, solve
+from kernelweave.solvers.state import record
 
 Array = np.ndarray
 PATIENCE = 30
@@ -22,6 +25,7 @@ TIGHT = 1e-9
 """Dual variable from which on a cut counts as active."""
 
 
+@record
 @dataclass
 class Cut:
     """A lower bound ``d - 1/2 q'beta`` and the alpha (outputs, n) it came from."""
@@ -48,6 +52,20 @@ class Master:
         self.lp.addVars(m + 1, np.append(np.zeros(m), -INFINITY), np.append(np.ones(m), INFINITY))
         self.lp.changeColCost(m, 1.0)
         self.lp.addRow(1.0, 1.0, m, np.arange(m, dtype=np.int32), np.ones(m))
+
+    def state(self) -> dict[str, Any]:
+        """Return the cuts and the basis."""
+        return {"scale": self.scale, "cuts": self.cuts, "basis": basis_of(self.lp)}
+
+    @classmethod
+    def resumed(cls, m: int, state: Mapping[str, Any]) -> Self:
+        """Return the programme of a state, which goes on from its basis."""
+        made = cls(m, state["scale"])
+        for cut in state["cuts"]:
+            made.add(cut.d, cut.q, cut.alpha)
+        made.cuts = list(state["cuts"])
+        set_basis(made.lp, state["basis"])
+        return made
 
     def add(self, d: float, q: Array, alpha: Array) -> None:
         """Add a cut as a row."""

@@ -72,3 +72,7 @@ class MKLProblem:
         outputs, n = self.targets.shape
         value = sum(float(self.cost @ self.loss.value(np.zeros(n), y)) for y in self.targets)
         return PrimalPoint(np.zeros((outputs, n)), np.zeros(outputs), value, self.ball.uniform(self.operators.m))
+
+    def restart(self, primal: PrimalPoint, dual: DualPoint | None) -> PrimalPoint:
+        """Return what a solver starts from, of the best points of a former run."""
+        return primal

@@ -15,6 +15,7 @@ from kernelweave.operators.base import product
 from kernelweave.solvers.certificate import SHIFT, Ledger, PrimalPoint, afresh, certify
 from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.problems import Array, Problem
+from kernelweave.solvers.state import Resumable
 from kernelweave.solvers.svm.pairs import solve_pairs, solve_single
 from kernelweave.solvers.svm.polish import polish
 
@@ -25,8 +26,10 @@ FINE, FINER = 1e-5, 0.1
 and the share of the gap that must be left before it is tried again."""
 
 
-class BoxSolver:
+class BoxSolver(Resumable):
     """State of a box-constrained dual problem; subclasses choose what to work on in `step`."""
+
+    keeps = "v F exact_from polished"
 
     problem: Problem
     box: BoxQP

@@ -8,6 +8,9 @@ optimal, all outputs are brought up to date, every row returns, and the certific
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from kernelweave._numba import jit
@@ -35,6 +38,7 @@ class Bursts(BoxSolver):
 
     known: Array | None = None
     """Outputs of the alpha to start from, where they are known more closely than the matrix gives them."""
+    keeps = "tolerance now unseen rows local_v local_gain current optimal"
     limits = Limits(10_000, patience=1000, instead=("newton", "chunking"))
 
     def init(self, problem: Problem, start: Array | None, stop: Stop) -> None:
@@ -48,6 +52,12 @@ class Bursts(BoxSolver):
         self.tolerance = FIRST_TOLERANCE * self.violation(self.gains())
         self.now, self.unseen = self.v.copy(), 0
         self._activate(np.arange(problem.operator.n), self.gains())
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Go on with the rows that were active."""
+        super().resume(state)
+        everything = len(self.rows) == self.problem.operator.n
+        self.K = self.gram if everything else self.problem.operator.submatrix(self.rows)
 
     def outputs(self, alpha: Array) -> Array:
         """Return ``K alpha``, or what is known of it."""

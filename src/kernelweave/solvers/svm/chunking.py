@@ -14,7 +14,9 @@ outputs are computed afresh.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -55,6 +57,7 @@ class Chunking(BoxSolver):
     shrinking : leave out rows that rest at zero, where that saves work
     """
 
+    keeps = "rows steps goal"
     limits = Limits(2000, rows=20, patience=300, instead=("newton", "dual_coordinate", "smo"))
 
     def __init__(self, chunk_size: int = CHUNK, shrinking: bool = True):
@@ -70,6 +73,19 @@ class Chunking(BoxSolver):
         self.part: tuple[Array, Chunking] | None = None
         self.steps = 0
         self.can_narrow = self.shrinking and isinstance(problem.operator, Linadd) and problem.operator.n >= SHRINK_FROM
+
+    def state(self) -> dict[str, Any]:
+        """Return what is kept, and the same of the rows that are not left out."""
+        part = None if self.part is None else {"rows": self.part[0], "state": self.part[1].state()}
+        return {**(super().state() or {}), "part": part}
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Go on, among the rows that are not left out where there are some."""
+        super().resume({name: value for name, value in state.items() if name != "part"})
+        part = state["part"]
+        self.part = None if part is None else (part["rows"], self._narrowed(part["rows"]))
+        if self.part is not None:
+            self.part[1].resume(part["state"])
 
     def step(self) -> None:
         """Choose rows, solve their programme, update all outputs; or do so among the rows that are not left out."""
@@ -108,6 +124,10 @@ class Chunking(BoxSolver):
         rows = np.flatnonzero(~idle)
         if not 0 < len(rows) < NARROW * self.problem.operator.n:
             return
+        self.part, self.goal, self.steps = (rows, self._narrowed(rows)), CLOSER * self.violation(gains), 0
+
+    def _narrowed(self, rows: Array) -> Chunking:
+        """Return a solver of the problem of some rows, all others fixed at zero."""
         assert isinstance(self.problem.operator, Linadd)
         few = replace(
             self.problem, operator=self.problem.operator.narrowed(rows), y=self.problem.y[rows],
@@ -115,7 +135,7 @@ class Chunking(BoxSolver):
         )  # fmt: skip
         inner = Chunking(self.chunk_size)
         inner.init(few, self.alpha[rows], self.stop)
-        self.part, self.goal, self.steps = (rows, inner), CLOSER * self.violation(gains), 0
+        return inner
 
     def _step_inside(self, rows: Array, inner: Chunking) -> None:
         """Work on the rows that are not left out; when they are solved, compute all outputs afresh."""

@@ -19,6 +19,7 @@ inside a pass and ``b_0 <- b`` after it.  For the certificate alpha is balanced,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from kernelweave.operators.base import DESCENT_STORES, Automaton, Descent, Desce
 from kernelweave.solvers.certificate import Ledger, PrimalPoint, certify
 from kernelweave.solvers.loop import Limits, Stop
 from kernelweave.solvers.problems import Array, Problem, dot
+from kernelweave.solvers.state import Resumable
 from kernelweave.solvers.svm.box import balance
 
 SINGLE_FROM = 1e-5
@@ -54,7 +56,7 @@ STEADY, PATIENCE = 0.9, 3
 ORDERS = ("permuted", "sequential")
 
 
-class DualCoordinate:
+class DualCoordinate(Resumable):
     """Coordinate descent on the dual: one exact step a row along its explicit features, in passes over the rows.
 
     Parameters
@@ -68,8 +70,9 @@ class DualCoordinate:
     random_state : seed of the order
     """
 
+    keeps = "v b pull random passes due swept seen idle losses rows active drift"
     limits = Limits(10_000, patience=500, instead=("newton", "chunking"))
-    state: DescentState
+    local_state: DescentState
     local: Descent
     rows: Array
     active: Array
@@ -105,7 +108,7 @@ class DualCoordinate:
         else:
             self.pull = problem.shift
             self.b = self.pull * float(self.v.sum())
-        self.passes, self.due, self.left = 0, False, stop.max_iter
+        self.passes, self.due, self.swept = 0, False, 0
         self.ledger, self.seen, self.idle = Ledger(), np.inf, 0
         self.losses = np.zeros(problem.operator.n)
         self._enter(np.arange(problem.operator.n), self.full)
@@ -135,23 +138,24 @@ class DualCoordinate:
         """One pass over the active rows."""
         order = self.random.permutation(self.active) if self.order == "permuted" else self.active
         looking = self.passes < EARLY or self.passes % SELDOM == 0
-        before = self.state.v[:, order].sum(axis=0) if looking else np.empty(0)
-        moved = self.local.sweep(order, self.state._replace(intercept=self.b))
-        self.v[:, self.rows] = self.state.v
+        before = self.local_state.v[:, order].sum(axis=0) if looking else np.empty(0)
+        self.fresh = False
+        moved = self.local.sweep(order, self.local_state._replace(intercept=self.b))
+        self.v[:, self.rows] = self.local_state.v
         drift = self.pull * moved
         if self.problem.free:
             drift += self.pull * (float(self.v.sum()) - self.problem.total)
         self.b += drift
         self.drift = abs(drift)
         self.passes += 1
-        self.left -= 1
+        self.swept += 1
         if looking:
             self._check_due(order, before)
 
     def certify(self, ledger: Ledger) -> dict[str, float]:
         """When due, evaluate all rows in double precision, offer both points, and call back rows left out wrongly."""
         self.ledger = ledger
-        if self.due or self.passes >= MOST_PASSES or self.left == 0:
+        if self.due or self.passes >= MOST_PASSES or self.swept == self.stop.max_iter:
             self.passes, self.due = 0, False
             outputs = self._offer(ledger)
             if ledger.gap > self.stop.tol:
@@ -178,7 +182,7 @@ class DualCoordinate:
 
     def _check_due(self, order: Array, before: Array) -> None:
         """From what the rows saw in passing: is a certificate due, and which rows can be left out?"""
-        state, problem = self.state, self.problem
+        state, problem = self.local_state, self.problem
         f, v = state.outputs[order], state.v[:, order]
         gains = self.box.gains(f, v, self.rows[order])
         low, high = v <= state.low[:, order], v >= state.high[:, order]
@@ -220,6 +224,7 @@ class DualCoordinate:
             self._enter(np.flatnonzero(wanted | np.any(self.v != 0, axis=0)))
         else:
             self.active = np.flatnonzero(wanted[self.rows])
+            self._renew()
 
     def _enter(self, rows: Array, descent: Descent | None = None) -> None:
         """Give some rows a normal vector of their own; all others stay as they are."""
@@ -232,9 +237,30 @@ class DualCoordinate:
         alpha, others = self.alpha, self.alpha
         others[rows] = 0.0
         fixed = self.full.product(others, rows) if np.any(others) else np.zeros(len(rows))
-        descent.start(alpha[rows])
         self.rows, self.local, self.active = rows, descent, np.arange(len(rows))
-        self.state = self._local_state(self.box, rows, fixed)
+        self.local_state = self._local_state(self.box, rows, fixed)
+        descent.start(alpha[rows])
+        self.fresh = True
+
+    def _renew(self) -> None:
+        """Make the normal vector afresh: rounding does not pile up, and a run can go on from the variables alone."""
+        if self.store == "indexed":
+            self.local.start(self.alpha[self.rows])
+            self.fresh = True
+
+    def state(self) -> dict[str, Any] | None:
+        """Return what is kept where the normal vector follows from it, as it does after a certificate."""
+        found = super().state() if self.fresh or self.store != "indexed" else None
+        return None if found is None else {**found, "single": self.dtype is np.float32}
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Give the active rows their normal vector again."""
+        super().resume({name: value for name, value in state.items() if name != "single"})
+        if state["single"] != (self.dtype is np.float32):
+            self.dtype = np.float32 if state["single"] else np.float64
+            self.full = self._descent(self.problem)
+        self._enter(self.rows)
+        self.active = state["active"]
 
     def _local_state(self, box: BoxQP, rows: Array, fixed: Array) -> DescentState:
         def cut(values: Array) -> Any:

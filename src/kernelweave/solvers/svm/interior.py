@@ -31,6 +31,7 @@ from kernelweave.operators.base import Factored
 from kernelweave.solvers.certificate import Ledger, PrimalPoint, certify
 from kernelweave.solvers.loop import Limits, Stop
 from kernelweave.solvers.problems import TINY, Array, Problem, dot
+from kernelweave.solvers.state import Resumable
 from kernelweave.solvers.svm.box import BoxSolver, balance
 from kernelweave.solvers.svm.newton import positive_factor
 from kernelweave.solvers.svm.polish import polish
@@ -43,9 +44,10 @@ FIRST_SLACK = 0.5
 """Where variables start, as a share of the width of their box."""
 
 
-class InteriorPoint:
+class InteriorPoint(Resumable):
     """Newton steps through the inside of the box, for kernels with few explicit features; any C in few steps."""
 
+    keeps = "v w b zl zu former"
     limits = Limits(300, patience=120, instead=("dual_coordinate",))
 
     def init(self, problem: Problem, start: Array | None, stop: Stop) -> None:

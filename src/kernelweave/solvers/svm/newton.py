@@ -25,6 +25,7 @@ from kernelweave.solvers.certificate import certify as offer
 from kernelweave.solvers.cost import direct_rank
 from kernelweave.solvers.loop import Limits, Stop
 from kernelweave.solvers.problems import SUFFICIENT, Array, Problem
+from kernelweave.solvers.state import Resumable
 
 DIRECT_UP_TO = 1500
 """Rows up to which a Cholesky factorisation is cheaper than conjugate gradients."""
@@ -40,9 +41,10 @@ SHORT = 0.1
 """After a step shorter than this, conjugate gradients go ten times further: the direction was too rough."""
 
 
-class Newton:
+class Newton(Resumable):
     """Damped Newton steps by Cholesky factors or conjugate gradients, for differentiable losses."""
 
+    keeps = "alpha F b gap forcing proving"
     limits = Limits(300, effort=10, patience=30, instead=("smo",))
     problem: Problem
 

@@ -87,6 +87,7 @@ class QuasiNewton(BoxSolver):
     memory : directions that the model remembers
     """
 
+    keeps = "S Y a mu settled"
     limits = Limits(2000, patience=200, instead=("chunking", "smo", "newton"))
 
     def __init__(self, memory: int = MEMORY):

@@ -15,7 +15,9 @@ the rows that violate the optimality conditions most are worked on, all others f
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +48,7 @@ CLOSER, MOST_BURSTS = 0.1, 200
 class SMO(Bursts):
     """Pairs of variables by second-order choice, on all rows or, where these are many, on those that count."""
 
+    keeps = "staged stages spent"
     staged = False
 
     def init(self, problem: Problem, start: Array | None, stop: Stop) -> None:
@@ -58,6 +61,13 @@ class SMO(Bursts):
         if start is None and problem.total == 0.0 and problem.operator.n >= FEWER * SMALLEST:
             start = self._solved(problem, FEWER, stop)
         BoxSolver.init(self, problem, start, stop)
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Go on as before: by stages, or by bursts on all rows."""
+        if self.staged != state["staged"]:
+            self.staged = state["staged"]
+            (BoxSolver if self.staged else Bursts).init(self, self.problem, state["v"].sum(axis=0), self.stop)
+        (BoxSolver if self.staged else Bursts).resume(self, state)
 
     def _pays(self, problem: Problem, start: Array | None, stop: Stop) -> bool:
         """Tell whether stages are needed, or few enough rows are support vectors for them to be quicker."""

@@ -29,6 +29,8 @@ PROJECTION_ACCURACY = 1e-7
 class LevelMethod(CutWrapper):
     """Cutting planes with projection onto a level set."""
 
+    keeps = "upper"
+
     def init(self, problem: MKLProblem, start: PrimalPoint | None, stop: Stop) -> None:
         """Start without bounds."""
         super().init(problem, start, stop)

@@ -23,6 +23,8 @@ from kernelweave.solvers.mkl.weights.wrapper import CutWrapper
 class SILP(CutWrapper):
     """Support vector machines around a linear programme that grows by a cut each time (the wrapper algorithm)."""
 
+    keeps = "theta rule"
+
     def init(self, problem: MKLProblem, start: object, stop: Stop) -> None:
         """Start without a bound."""
         super().init(problem, start, stop)  # type: ignore[arg-type]

@@ -10,6 +10,9 @@ kept, (m, n).  One `step`:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from kernelweave.operators.base import OperatorSet
@@ -19,7 +22,11 @@ from kernelweave.solvers.lp.master import Master
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.mkl.weights.wrapper import SLACK
 from kernelweave.solvers.problems import Array, Problem
+from kernelweave.solvers.state import Resumable
 from kernelweave.solvers.svm.chunking import Chunking
+
+MOST_OUTPUTS = 1 << 23
+"""Outputs of all kernels up to which a checkpoint holds them (64 MB); beyond, they are computed again, to rounding."""
 
 
 class ContributionOperator:
@@ -50,7 +57,7 @@ class ContributionOperator:
         out[:] = self.beta @ self.each
 
 
-class SILPChunking:
+class SILPChunking(Resumable):
     """The linear programme of "silp" inside chunking: a cut after every chunk, classifier and weights together.
 
     Parameters
@@ -58,6 +65,7 @@ class SILPChunking:
     chunk_size : Q
     """
 
+    keeps = "kept.beta lower theta rule q d point proof"
     limits = Limits(2000, rows=20, patience=500, instead=("level", "hessian", "lp"))
 
     def __init__(self, chunk_size: int = 128):
@@ -76,6 +84,29 @@ class SILPChunking:
         self.svm.init(inner, None if start is None else np.asarray(start.alpha)[0], stop)
         self.master: Master | None = None
         self.lower, self.theta, self.rule = -np.inf, -np.inf, np.inf
+
+    def state(self) -> dict[str, Any]:
+        """Return what is kept, the cuts, and the outputs of all kernels where they are not too many."""
+        few = self.kept.each.size <= MOST_OUTPUTS
+        return {
+            **(super().state() or {}), "svm": self.svm.state(), "each": self.kept.each if few else None,
+            "master": None if self.master is None else self.master.state(),
+        }  # fmt: skip
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Go on with the cuts so far."""
+        parts = ("svm", "each", "master")
+        super().resume({name: value for name, value in state.items() if name not in parts})
+        self.svm.resume(state["svm"])
+        if state["each"] is not None:
+            self.kept.each = state["each"]
+        else:
+            alpha, self.kept.each = self.svm.alpha, np.zeros_like(self.kept.each)
+            rows = np.flatnonzero(alpha)
+            self.kept.add_to(self.svm.F, rows, alpha[rows])
+        self.svm.diag = self.kept.diag()
+        cuts = state["master"]
+        self.master = None if cuts is None else Master.resumed(self.problem.operators.m, cuts)
 
     def step(self) -> None:
         """Solve one chunk, add its cut, solve the programme, change the weights."""

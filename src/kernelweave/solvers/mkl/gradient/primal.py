@@ -24,6 +24,7 @@ from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint, rela
 from kernelweave.solvers.loop import Limits, Stop
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import TINY, Array, block_squares, dot
+from kernelweave.solvers.state import Resumable, record
 
 NEWTON_STEPS = 100
 CLOSE = 1e-15
@@ -38,6 +39,7 @@ SHORT = 0.01
 """Changes of a dual point by so little are better where Newton's method says so."""
 
 
+@record
 @dataclass(frozen=True)
 class PrimalEvaluation:
     """The objective, seen from one normal vector.
@@ -58,9 +60,10 @@ class PrimalEvaluation:
     dual: DualPoint = NOTHING
 
 
-class PrimalSolver:
+class PrimalSolver(Resumable):
     """A normal vector on its way; subclasses say in `step` how it moves."""
 
+    keeps = "w b passes pending"
     limits = Limits(1000, patience=100, instead=("lp", "hessian"))
     problem: MKLProblem
     stop: Stop

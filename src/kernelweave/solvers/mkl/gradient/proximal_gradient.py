@@ -35,6 +35,7 @@ class ProximalGradient(PrimalSolver):
     momentum : False for plain proximal gradient steps
     """
 
+    keeps = "steep t before z"
     limits = Limits(10_000, inside=1000, patience=500, instead=("svrg", "lp"))
 
     def __init__(self, momentum: bool = True):

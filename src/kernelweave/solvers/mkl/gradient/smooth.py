@@ -33,6 +33,7 @@ from kernelweave.solvers.choose import choose_svm_solver
 from kernelweave.solvers.loop import INNER_ITERATIONS, Limits, Stop, limits_of, run_inside
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Array
+from kernelweave.solvers.state import Resumable
 from kernelweave.solvers.svm.box import balance
 
 SMOOTHING = 0.1
@@ -43,7 +44,7 @@ GROW, SHRINK = 2.0, 0.9
 """Factors on the Lipschitz estimate when a step fails, and after each step that held."""
 
 
-class Smooth:
+class Smooth(Resumable):
     """Accelerated projected gradients with backtracking and restart on the entropy-smoothed dual.
 
     Parameters
@@ -51,6 +52,7 @@ class Smooth:
     smoothing : lambda, in units of the energies q; None for a share of their size at the start
     """
 
+    keeps = "v value gradient lipschitz spent ahead momentum ahead_value ahead_gradient lam"
     limits = Limits(1000, inside=20_000, patience=100)
     problem: MKLProblem
 

@@ -66,6 +66,7 @@ class HessianMKL(LevelMethod):
     Where kernels can be bound to fewer rows cheaply, the search starts from the solution of some of them (`nested`).
     """
 
+    keeps = "bend sampled sharp waiting uncut working.chosen working.beta"
     keep_outputs = True
     coarsest = 0.005  # rows that have not met their bound yet would bend the model
     bend: float

@@ -41,6 +41,8 @@ RISEN = 1e-12
 class LpNorm(Wrapper):
     """Closed-form weights between support vector machines (block coordinate descent), extrapolated."""
 
+    keeps = "base daring points residuals"
+
     def init(self, problem: MKLProblem, start: PrimalPoint | None, stop: Stop) -> None:
         """Start without former steps, from the solution of some of the rows where there is no other start."""
         known = start if start is not None else nested(LpNorm, problem, stop)

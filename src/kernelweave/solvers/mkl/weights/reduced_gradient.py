@@ -33,6 +33,7 @@ SHARPER, SHARPEST = 0.1, 1e-9
 class ReducedGradient(CutWrapper):
     """Descent on the simplex of weights with a line search over support vector machines (SimpleMKL)."""
 
+    keeps = "sharpness"
     limits = Limits(200, inside=20_000, patience=15, instead=("level", "hessian", "lp"))
     sharpness = 1.0
 

@@ -6,7 +6,9 @@ inexact classifier a valid upper bound.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from kernelweave.solvers.loop import INNER_ITERATIONS, Limits, Stop, limits_of, 
 from kernelweave.solvers.lp.master import Master
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Array
+from kernelweave.solvers.state import Resumable, record
 
 INNER_SHARE = 0.2
 """The SVM inside is solved to this share of the outer gap, but no more coarsely than `coarsest`."""
@@ -23,6 +26,7 @@ SLACK = 1.0 + 1e-6
 """Room for the accuracy of the linear programme when its bound is about to be proved by an alpha."""
 
 
+@record
 @dataclass(frozen=True)
 class Evaluation:
     """J at beta: the alpha (outputs, n) of its SVM, d and q of the cut, the primal value and its classifier."""
@@ -41,9 +45,10 @@ class Evaluation:
         return self.primal.value
 
 
-class Wrapper:
+class Wrapper(Resumable):
     """Solves SVMs for given weights; subclasses choose the next weights in `step`."""
 
+    keeps = "gap solves spent alpha beta pending now"
     limits = Limits(1000, inside=100_000, idle=10_000, patience=60, instead=("level", "hessian", "lp"))
     problem: MKLProblem
     stop: Stop
@@ -59,6 +64,19 @@ class Wrapper:
         beta = self.first_weights() if start is None or start.beta is None else np.asarray(start.beta)
         self.pending: list[Evaluation] = []
         self.beta = beta
+
+    def state(self) -> dict[str, Any] | None:
+        """Return what is kept, without outputs: they follow from alpha."""
+        found = super().state() or {}
+        if "now" in found:
+            found["now"] = replace(found["now"], outputs=None)
+        return found
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Go on; outputs of the current point are computed again where a solver asks for them."""
+        super().resume(state)
+        if self.keep_outputs and "now" in state:
+            self.now = replace(self.now, outputs=[self._outputs(alpha) for alpha in self.now.alpha])
 
     def step(self) -> None:
         """Evaluate J somewhere and choose the next weights."""
@@ -124,6 +142,7 @@ class Wrapper:
 class CutWrapper(Wrapper):
     """A wrapper that keeps a cut of each evaluation: the master programme bounds J from below and proves it."""
 
+    keeps = "lower proof"
     proof: Array
 
     def init(self, problem: MKLProblem, start: PrimalPoint | None, stop: Stop) -> None:
@@ -131,6 +150,16 @@ class CutWrapper(Wrapper):
         super().init(problem, start, stop)
         self.lower = -np.inf
         self.master: Master | None = None
+
+    def state(self) -> dict[str, Any] | None:
+        """Return what is kept, and the cuts."""
+        return {**(super().state() or {}), "master": None if self.master is None else self.master.state()}
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Go on with the cuts so far."""
+        super().resume({name: value for name, value in state.items() if name != "master"})
+        cuts = state["master"]
+        self.master = None if cuts is None else Master.resumed(self.problem.operators.m, cuts)
 
     def add_cut(self, made: Evaluation) -> None:
         """Put the cut of an evaluation into the master programme."""

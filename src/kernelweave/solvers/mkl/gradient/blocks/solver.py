@@ -22,6 +22,8 @@ Losses with pieces of no curvature get a share of their largest curvature while 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from kernelweave.solvers.certificate import PrimalPoint
@@ -60,6 +62,8 @@ class BlockCoordinate(PrimalSolver):
     first : columns of the first working set; None for a number that suits the design
     """
 
+    same_bits = False  # the matrix of a working set is larger than what it is good for
+
     def __init__(self, first: int | None = None):
         if first is not None and first < 1:
             raise ValueError(f"first={first!r} must be at least 1, or None.")
@@ -79,6 +83,10 @@ class BlockCoordinate(PrimalSolver):
         self.chosen: Array = np.empty(0, np.int64)
         self.damping, self.bend, self.entered = 0.0, np.empty(0), True
         self.gram = self.H = np.empty((0, 0))
+
+    def state(self) -> dict[str, Any]:
+        """Return the point and how many columns a working set may have; the set itself is chosen again."""
+        return {"room": self.room, "damping": self.damping, "passes": self.passes}
 
     def step(self) -> None:
         """Evaluate the start; then enlarge the working set, minimise the model on it, and evaluate where that led."""

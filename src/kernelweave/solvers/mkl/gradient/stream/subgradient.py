@@ -72,22 +72,22 @@ class SubgradientStream(Subgradient):
     def _at_zero(self) -> SubgradientState:
         none = {name: np.zeros(2) for name in ("counts", "intercepts", "spans")}
         beta = self.problem.ball.uniform(self.design.m)
-        return SubgradientState.at_zero(self.design.width, beta, walk=self.state, knobs=self.knobs, **none)
+        return SubgradientState.at_zero(self.design.width, beta, walk=self.counters, knobs=self.knobs, **none)
 
     def _resume(self, state: SubgradientState) -> None:
         """Take theta and the rule as they were; the regularisation follows the length of the stream."""
         lam = 1.0 / self.scale
-        self.theta, self.state, self.knobs = state.theta.copy(), state.walk.copy(), state.knobs.copy()
+        self.theta, self.counters, self.knobs = state.theta.copy(), state.walk.copy(), state.knobs.copy()
         self.knobs[loops.CUT] *= lam / self.knobs[loops.LAMBDA]
         self.knobs[loops.LAMBDA], self.knobs[loops.PULL] = lam, lam if self.problem.intercept == "regularized" else 0.0
-        self.total, self.state[loops.COUNT] = state.newer.copy(), state.counts[1]
-        refresh(self.theta, self.design.offsets, self.norms, self.knobs, self.state)
+        self.total, self.counters[loops.COUNT] = state.newer.copy(), state.counts[1]
+        refresh(self.theta, self.design.offsets, self.norms, self.knobs, self.counters)
 
     def _keep(self, state: SubgradientState) -> None:
         """Keep where the rule is, and read the model off the windows."""
-        n, b = self.design.n, float(self.state[loops.B])
-        state.theta, state.walk, state.knobs, state.newer = self.theta, self.state, self.knobs, self.total
-        state.counts = np.array([state.counts[0], self.state[loops.COUNT]])
+        n, b = self.design.n, float(self.counters[loops.B])
+        state.theta, state.walk, state.knobs, state.newer = self.theta, self.counters, self.knobs, self.total
+        state.counts = np.array([state.counts[0], self.counters[loops.COUNT]])
         newest = np.array([0.0, n])
         state.intercepts, state.spans = state.intercepts + b * newest, state.spans + newest
         state.w = (state.older + state.newer) / max(1.0, state.counts.sum())
@@ -123,4 +123,4 @@ class ObscureStream(SubgradientStream, Obscure):
         self._begin_batch(
             self.regularizer(norms, self.weights(norms)) + self.scale * dot(self.weight, losses) / self.design.n
         )
-        state.walk, state.knobs = self.state, self.knobs
+        state.walk, state.knobs = self.counters, self.knobs

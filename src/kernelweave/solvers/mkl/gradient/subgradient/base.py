@@ -40,6 +40,7 @@ TRIED = (0.8, 0.9, 1.0)
 class Subgradient(PrimalSolver):
     """A sum of rows on its way; subclasses say by which rule it grows."""
 
+    keeps = "rng theta norms lengths knobs counters rounds due met total tail"
     limits = Limits(2000, patience=200, instead=("svrg", "lp", "hessian"))
 
     def __init__(self, random_state: int = 0):
@@ -55,17 +56,17 @@ class Subgradient(PrimalSolver):
         self.rng, self.slope = np.random.default_rng(self.random_state), problem.loss.compiled_slope()
         self.weight = self.cost * (len(self.cost) / max(self.scale, np.finfo(float).tiny))
         self.theta, self.norms, self.lengths = np.zeros(self.design.width), np.zeros((3, m)), np.full(len(self.y), -1.0)
-        self.knobs, self.state = np.zeros(loops.KNOBS), np.zeros(loops.STATE)
+        self.knobs, self.counters = np.zeros(loops.KNOBS), np.zeros(loops.STATE)
         self.knobs[loops.Q], self.knobs[loops.LAMBDA] = self.q, 1.0 / max(self.scale, np.finfo(float).tiny)
         self.knobs[loops.MOVING] = float(problem.intercept != "none")
         self.knobs[loops.PULL] = self.knobs[loops.LAMBDA] if problem.intercept == "regularized" else 0.0
-        self.state[loops.B], self.state[loops.GAIN] = self.b, 1.0
+        self.counters[loops.B], self.counters[loops.GAIN] = self.b, 1.0
         self.rounds, self.due = 0, 1
         self._forget()
 
     def step(self) -> None:
         """Walk over all rows once; make a certificate when one is due."""
-        refresh(self.theta, self.design.offsets, self.norms, self.knobs, self.state)
+        refresh(self.theta, self.design.offsets, self.norms, self.knobs, self.counters)
         for number in self.rng.permutation(len(self.design.parts)):
             self._visit(number)
         self.passes += 1.0
@@ -73,7 +74,9 @@ class Subgradient(PrimalSolver):
         self.tail += 1
         if self.rounds >= self.due:
             self.due = max(self.rounds + 1, math.ceil(PASS_GROWTH * self.rounds))
-            self.seen(self.evaluate(self.last() if self.rounds == 1 else self.total / self.state[loops.COUNT], self.b))
+            self.seen(
+                self.evaluate(self.last() if self.rounds == 1 else self.total / self.counters[loops.COUNT], self.b)
+            )
             self._forget()
 
     def seen(self, evaluation: PrimalEvaluation) -> None:
@@ -98,18 +101,18 @@ class Subgradient(PrimalSolver):
             entries = part.values, part.columns, part.starts
         stride = max(FEWEST_ROWS, SHARE * width * size // max(1, entries[0].size))
         known = self.design.offsets, self.y[rows], self.weight[rows], order, *self.slope, self.knobs
-        moving = self.theta, self.norms, self.state, self.met[rows], self.lengths[rows], stride, self.total
+        moving = self.theta, self.norms, self.counters, self.met[rows], self.lengths[rows], stride, self.total
         loops.iterate(*entries, *known, *moving)
 
     def _forget(self) -> None:
         """Begin new means."""
         self.met, self.total, self.tail = np.zeros(len(self.y)), np.zeros(self.design.width), 0
-        self.state[loops.COUNT] = 0.0
+        self.counters[loops.COUNT] = 0.0
 
     def last(self) -> Array:
         """Return the normal vector that theta stands for now."""
         w = np.zeros(self.design.width)
-        loops.add_normal(self.design.offsets, self.theta, self.norms[2], self.state[loops.FACTOR], w)
+        loops.add_normal(self.design.offsets, self.theta, self.norms[2], self.counters[loops.FACTOR], w)
         return w
 
     def slopes(self, f: Array) -> Array:

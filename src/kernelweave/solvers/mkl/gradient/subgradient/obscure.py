@@ -44,6 +44,8 @@ class Obscure(Subgradient):
     random_state : seed of the order of the rows
     """
 
+    keeps = "best"
+
     def __init__(self, online_passes: int = 5, eta: float | None = None, random_state: int = 0):
         if online_passes < 1 or (eta is not None and not eta > 0):
             raise ValueError("online_passes must be at least 1, and eta positive.")
@@ -78,4 +80,4 @@ class Obscure(Subgradient):
     def _begin_batch(self, value: float) -> None:
         """Begin the second stage, in the ball that an objective gives."""
         self.knobs[loops.RULE], self.knobs[loops.RADIUS] = loops.BATCH, np.sqrt(2.0 * max(value, TINY))
-        self.state[loops.TIME] = self.state[loops.SLACK] = 0.0
+        self.counters[loops.TIME] = self.counters[loops.SLACK] = 0.0

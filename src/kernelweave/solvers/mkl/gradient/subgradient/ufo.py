@@ -60,9 +60,9 @@ class UFO(Subgradient):
         self.knobs[loops.RULE], self.knobs[loops.CUT] = loops.UFO, self.elastic * self.knobs[loops.LAMBDA]
         if self.w.any():
             self.evaluate(self.w, self.b)
-            self.state[loops.TIME] = self.state[loops.CLOCK] = WARM * self.design.n
+            self.counters[loops.TIME] = self.counters[loops.CLOCK] = WARM * self.design.n
             pull = self.gradient(self.w) + self.elastic * self._directions(self.w)
-            self.theta[:] = self.knobs[loops.LAMBDA] * self.state[loops.TIME] * pull
+            self.theta[:] = self.knobs[loops.LAMBDA] * self.counters[loops.TIME] * pull
 
     def regularizer(self, norms: Array, beta: Array) -> float:
         """Return ``1/2 sum_k |w_k|^2 / beta_k + elastic sum_k |w_k|``."""

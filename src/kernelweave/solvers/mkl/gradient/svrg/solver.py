@@ -52,6 +52,10 @@ class SVRG(PrimalSolver):
     random_state : seed of the order of the rows
     """
 
+    keeps = (
+        "rng seen pace epoch reached open epochs.eta epochs.most epochs.steepest epochs.updates "
+        "epochs.bound epochs.past"
+    )
     limits = Limits(500, patience=50, instead=("lp", "hessian"))
     seen: PrimalEvaluation | None
     """The snapshot of the next epoch."""
