@@ -6,11 +6,12 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import kernelweave as kw
-from kernelweave.data import Alphabet, Sequences
+from kernelweave.data import Alphabet, Lattices, Sequences, Views
 from kernelweave.data.kinds import describe, find, kind_of
-from kernelweave.data.stores import PART_ROWS_STORED, Stored, StoreWriter, parts_of, write_store
+from kernelweave.data.stores import PART_ROWS_STORED, Stored, StoreWriter, in_memory, parts_of, write_store
 
 WORDS = Sequences.from_tokens([["to", "be"], ["or"], ["not", "to", "be"], [], ["or", "or"]], ids=list("abcdé"))
 MIXED = ["ACGTNAC", "", "NN", "GGCAT", "ACN", "T", "NACGTACGTN"]
@@ -26,6 +27,17 @@ ROWS = {
     "bytes": Sequences.from_strings(["to be", "é"], "bytes"),
     "255 letters": Sequences.from_strings([chr(1000) + "?", chr(1254) + chr(1001)], MANY, unknown="mask"),
     "words": WORDS,
+    "lattices": Lattices.from_sequences(WORDS),
+}
+TABLE = np.arange(15.0).reshape(5, 3) % 4
+TABLES = {
+    "float64": TABLE,
+    "float32": TABLE.astype(np.float32),
+    "int32": TABLE.astype(np.int32),
+    "bool": TABLE > 1,
+    "no columns": TABLE[:, :0],
+    "csr_array": sparse.csr_array(TABLE),
+    "csr_matrix": sparse.csr_matrix(TABLE.astype(np.float32)),
 }
 each_case = pytest.mark.parametrize("X", ROWS.values(), ids=ROWS.keys())
 
@@ -66,8 +78,69 @@ def test_a_store_is_of_the_kind_of_its_rows(X, tmp_path):
     assert (kind.name, kind.family, kind.noun) == (inner.name, inner.family, inner.noun)
     assert kind.letters(S) == inner.letters(X)
     assert kind.alphabet(S) == S.alphabet == X.alphabet
-    assert kind.summary(S).startswith(f"{len(X)} sequences")
+    assert kind.summary(S).startswith(f"{len(X)} {inner.name}")
     assert kind.concatenate([S, S]) == inner.concatenate([X, X])
+
+
+def dense(X):
+    return X.toarray() if hasattr(X, "toarray") else X
+
+
+@pytest.mark.parametrize("X", TABLES.values(), ids=TABLES.keys())
+def test_tables_on_disk_are_the_tables_in_memory(X, tmp_path):
+    S = stored(tmp_path / "x.kws", X)
+    assert S.shape == X.shape
+    assert S.ndim == 2
+    for rows in (slice(None), slice(1, 4), slice(None, None, -2), slice(0, 0), [4, 0, 4], np.arange(5) % 2 == 0):
+        found = S[rows]
+        assert kind_of(found).name == "table"
+        assert hasattr(found, "tocsr") == hasattr(X, "tocsr")
+        assert np.array_equal(dense(found), dense(X[rows]))
+    assert describe(S) == describe(X)
+    kind = kind_of(S)
+    kind.check(S, "input")
+    assert kind.tabular
+    assert kind.alphabet(S) is None
+    assert kind.summary(S) == f"5 rows of {X.shape[1]} columns, stored in 3 parts"
+    assert np.array_equal(dense(kind.load(kind.save(S))), dense(X))
+
+
+def test_names_of_columns(tmp_path):
+    with StoreWriter(tmp_path / "x.kws", names=["a", "b", "c"]) as writer:
+        writer.add(TABLE, ids=list("pqrst"))
+    S = Stored(tmp_path / "x.kws")
+    assert S.feature_names == ("a", "b", "c")
+    assert S.ids.tolist() == list("pqrst")
+    assert stored(tmp_path / "y.kws", TABLE).feature_names is None
+
+
+def test_a_value_that_is_not_finite_is_found_in_its_part(tmp_path):
+    X = TABLE.copy()
+    X[3, 1] = np.nan
+    S = stored(tmp_path / "x.kws", X)
+    with pytest.raises(ValueError, match=r"Among rows 2 to 3 of .*x.kws: .*\(first in row 1, column 1\)"):
+        kind_of(S).check(S, "input")
+
+
+def test_rows_that_cannot_be_stored(tmp_path):
+    for X, message in (
+        (Views({"a": TABLE}), "Rows cannot be stored where they are views"),
+        (TABLE.astype(complex), "dtype complex128 cannot be stored"),
+        (TABLE[0], r"shape \(3,\)"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            stored(tmp_path / "x.kws", X)
+    assert not (tmp_path / "x.kws").exists()
+
+
+def test_rows_are_read_where_they_fit(tmp_path):
+    S = stored(tmp_path / "x.kws", TABLE)
+    assert np.array_equal(in_memory(S, 120), TABLE)
+    assert in_memory(TABLE, 0) is TABLE
+    with pytest.raises(
+        MemoryError, match=r"The 5 rows of the store .*x.kws take 1.2e-07 GB in memory, but .*; buy more"
+    ):
+        in_memory(S, 119, "buy more")
 
 
 def test_letters_are_packed(tmp_path):

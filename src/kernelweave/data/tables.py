@@ -9,10 +9,81 @@ import numpy as np
 
 from kernelweave.data.blocks import PART_ROWS
 from kernelweave.data.kinds import RowKind, register
+from kernelweave.data.stores.packing import Facts, Head, Packing, Piece
 
 Array = np.ndarray
 NUMBERS = "biufc"
 """Kinds of NumPy types whose arrays are tables at once; texts and objects may be something else."""
+
+
+STORED = ("float64", "float32", "int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8")
+"""Types of the values of a table on disk."""
+
+
+class TablePacking(Packing):
+    """Values row by row; of a sparse table data, columns and starts of the rows."""
+
+    def head(self, X: Any) -> Head:
+        """Return the number of columns, the type of the values and whether the table is sparse."""
+        values = X.data if is_sparse(X) else np.asarray(X)
+        if X.ndim != 2 or values.dtype.name not in (*STORED, "bool"):
+            raise TypeError(f"A table of shape {X.shape} and dtype {values.dtype} cannot be stored; expected numbers.")
+        dtype = "uint8" if values.dtype == bool else values.dtype.name
+        return {"columns": int(X.shape[1]), "dtype": dtype, "sparse": is_sparse(X)}
+
+    def content(self, head: Head) -> int:
+        """Return the number of columns."""
+        columns = head["columns"]
+        if type(columns) is not int or columns < 0 or head["dtype"] not in STORED or type(head["sparse"]) is not bool:
+            raise ValueError("columns")
+        names = head.get("names", [""] * columns)
+        if type(names) is not list or len(names) != columns or any(type(name) is not str for name in names):
+            raise ValueError("names")
+        return columns
+
+    def sections(self, X: Any) -> tuple[dict[str, Array], Facts]:
+        """Return the values, and where they stand in a sparse table."""
+        dtype = self.head(X)["dtype"]
+        if not is_sparse(X):
+            return {"values": np.ascontiguousarray(X, dtype).reshape(-1)}, {}
+        X = X.tocsr()
+        X.sum_duplicates()
+        places = {"indices": X.indices.astype(np.int32), "indptr": X.indptr.astype(np.int64)}
+        return {"values": X.data.astype(dtype), **places}, {"entries": int(X.nnz)}
+
+    def check(self, head: Head, sections: Mapping[str, Array], facts: Facts, n: int) -> None:
+        """Raise unless there is a value for each place."""
+        columns, values = self.content(head), sections["values"]
+        if values.dtype != head["dtype"] or (not head["sparse"] and values.size != n * columns):
+            raise ValueError("values")
+        if head["sparse"]:
+            _sparse(sections, (n, columns)).check_format(full_check=True)
+
+    def gather(self, head: Head, pieces: Sequence[Piece], ids: Array | None) -> Any:
+        """Copy the chosen rows behind one another."""
+        columns = head["columns"]
+        if head["sparse"]:
+            from scipy import sparse
+
+            parts = [_sparse(piece.sections, (piece.n, columns))[piece.rows] for piece in pieces]
+            return sparse.vstack([sparse.csr_array((0, columns), dtype=head["dtype"]), *parts], format="csr")
+        out = np.empty((sum(piece.size for piece in pieces), columns), head["dtype"])
+        first = 0
+        for piece in pieces:
+            out[first : first + piece.size] = piece.sections["values"].reshape(piece.n, columns)[piece.rows]
+            first += piece.size
+        return out
+
+    def shape(self, head: Head, n: int, facts: Sequence[Facts]) -> tuple[int, ...]:
+        """Return rows and columns."""
+        return n, head["columns"]
+
+    def nbytes(self, head: Head, n: int, facts: Sequence[Facts]) -> int:
+        """Return the bytes of the values, and of their places in a sparse table."""
+        each = np.dtype(head["dtype"]).itemsize
+        if not head["sparse"]:
+            return n * head["columns"] * each
+        return sum(part["entries"] for part in facts) * (each + 4) + 8 * (n + 1)
 
 
 class TableKind(RowKind):
@@ -21,6 +92,7 @@ class TableKind(RowKind):
     name, noun, family = "table", "a table", "table"
     rows = np.ndarray
     tabular = True
+    packing = TablePacking()
 
     def holds(self, X: Any) -> bool:
         """Tell arrays of numbers and sparse tables."""
@@ -97,6 +169,13 @@ class TableKind(RowKind):
         table = (sparse.csr_array if state["array"] else sparse.csr_matrix)(parts, shape=tuple(state["shape"]))
         table.check_format(full_check=True)
         return table
+
+
+def _sparse(sections: Mapping[str, Array], shape: tuple[int, int]) -> Any:
+    """Return the table whose sections are mapped."""
+    from scipy import sparse
+
+    return sparse.csr_array(tuple(sections[name] for name in ("values", "indices", "indptr")), shape=shape)
 
 
 def is_sparse(X: Any) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelweave.data.kinds import register
 from kernelweave.data.lattices.build import Table
+from kernelweave.data.lattices.packed import LatticesPacking
 from kernelweave.data.lattices.rows import Lattices
 from kernelweave.data.strings.kind import StringKind, saved_ids
 
@@ -21,6 +22,7 @@ class LatticesKind(StringKind):
     name = noun = "lattices"
     rows = Lattices
     uncertain = True
+    packing = LatticesPacking()
 
     def summary(self, X: Lattices) -> str:
         """Say how many lattices there are, how large, and over which letters."""

@@ -1,7 +1,17 @@
 """Stores on disk: rows of any kind in part files with a manifest, read by memory map."""
 
+from kernelweave.data.stores.cuts import PART_ROWS_STORED, in_memory, parts_of
 from kernelweave.data.stores.packing import Packing
 from kernelweave.data.stores.rows import Stored, open_store
-from kernelweave.data.stores.writer import PART_ROWS_STORED, StoreWriter, parts_of, write_store
+from kernelweave.data.stores.writer import StoreWriter, write_store
 
-__all__ = ["PART_ROWS_STORED", "Packing", "StoreWriter", "Stored", "open_store", "parts_of", "write_store"]
+__all__ = [
+    "PART_ROWS_STORED",
+    "Packing",
+    "StoreWriter",
+    "Stored",
+    "in_memory",
+    "open_store",
+    "parts_of",
+    "write_store",
+]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kernelweave.data.errors import preceded
 from kernelweave.data.kinds import RowKind
 
 if TYPE_CHECKING:
@@ -34,8 +35,10 @@ class StoredKind(RowKind):
 
     def summary(self, X: Any) -> str:
         """Say how many rows there are, and in how many parts."""
-        parts = len(X.parts)
-        return f"{len(X)} {self.phrase(X.content)}, stored in {parts} part{'s' * (parts != 1)}"
+        parts, what = len(X.parts), self.phrase(X.content)
+        if self.tabular:
+            what = f"rows of {X.shape[1]} columns"
+        return f"{len(X)} {what}, stored in {parts} part{'s' * (parts != 1)}"
 
     def facts(self, content: Any) -> dict[str, Any]:
         """Return what `phrase` says as plain data."""
@@ -44,7 +47,10 @@ class StoredKind(RowKind):
     def check(self, X: Any, where: str) -> None:
         """Check the rows part by part."""
         for part in X.parts:
-            self.inner.check(X.take(part, ids=False), where)
+            try:
+                self.inner.check(X.take(part, ids=False), where)
+            except (ValueError, TypeError) as error:
+                raise preceded(error, f"Among rows {part.start} to {part.stop - 1} of {X.path}") from None
 
     def mismatch(self, given: Any, trained: Any, where: str) -> str | None:
         """Return the sentence about content that is not what a model was trained on."""

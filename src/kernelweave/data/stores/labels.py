@@ -86,7 +86,7 @@ def check_labels(sections: Mapping[str, Array], classes: Sequence[Label], n: int
     codes = sections.get("label_codes")
     if codes is not None and codes.size and (codes.dtype.kind != "u" or codes.max() >= len(classes)):
         raise ValueError("label_codes")
-    for name in ("label_codes", "label_values", "weights"):
+    for name in ("label_codes", "label_values", "row_weights"):
         if name in sections and sections[name].size != n:
             raise ValueError(name)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -19,6 +19,7 @@ from kernelweave.data.atomic import PathLike
 from kernelweave.data.blocks import spans
 from kernelweave.data.kinds import RowKind, describe, kind_of, n_rows
 from kernelweave.data.rows import as_ids, packed_ids
+from kernelweave.data.stores.cuts import FIRST_ROWS, PART_ROWS_STORED, part_rows_of
 from kernelweave.data.stores.files import write_part
 from kernelweave.data.stores.labels import Numbered, Parse
 from kernelweave.data.stores.manifest import MANIFEST, PART_NAME, Manifest, Part, is_store, read_manifest
@@ -26,12 +27,6 @@ from kernelweave.data.stores.packing import Head
 from kernelweave.data.stores.rows import Stored
 
 Array = np.ndarray
-PART_ROWS_STORED = 1 << 18
-"""Most rows of a part: ten million rows are 39 parts, enough for the workers of a cluster."""
-PART_BYTES_STORED = 1 << 27
-"""Most bytes of a part in memory, as far as its first rows tell: parts of long rows have fewer of them."""
-FIRST_ROWS = 1 << 12
-"""Rows whose size tells how many rows a part has."""
 
 
 class StoreWriter:
@@ -42,6 +37,7 @@ class StoreWriter:
     path : the directory; a store that is there is replaced
     append : add rows to the store that is there, instead
     parse : what labels that are texts mean, applied to all different ones in the end; None to store them as they are
+    names : names of the columns of a table, or None
     part_rows : rows of a part; None for `PART_ROWS_STORED`, or fewer of long rows
 
     Examples
@@ -55,7 +51,14 @@ class StoreWriter:
     (300, 141)
     """
 
-    def __init__(self, path: PathLike, append: bool = False, parse: Parse | None = None, part_rows: int | None = None):
+    def __init__(
+        self,
+        path: PathLike,
+        append: bool = False,
+        parse: Parse | None = None,
+        names: Sequence[str] | None = None,
+        part_rows: int | None = None,
+    ):
         self.path = Path(os.path.realpath(path))
         self.shown = path
         check_target(path)
@@ -68,6 +71,7 @@ class StoreWriter:
         self._n_held = 0
         self._columns: tuple[bool, ...] | None = None
         self._part_rows = part_rows
+        self._named: Head = {} if names is None else {"names": list(map(str, names))}
         self._labels = Numbered(() if self._old is None else self._old.classes, parse)
         self._made_folder = not self.path.exists()
         if self._old is not None:
@@ -82,7 +86,7 @@ class StoreWriter:
         sections = [set(part.sections) for part in old.parts[:1]]
         names = sections[0] if sections else set()
         labelled = bool(names & {"label_codes", "label_values"})
-        self._columns = (labelled, "weights" in names, "id_offsets" in names)
+        self._columns = (labelled, "row_weights" in names, "id_offsets" in names)
         if last.stop > last.start:
             y = rows.labels(last)
             if y is not None and self._labels.parse is not None:
@@ -125,7 +129,7 @@ class StoreWriter:
         packing = kind.packing
         if packing is None:
             raise TypeError(f"Rows cannot be stored where they are {kind.noun}.")
-        head = packing.head(X)
+        head = {**packing.head(X), **self._named}
         if self._kind is None:
             self._kind, self._head, self._columns = kind, head, columns
             return
@@ -162,7 +166,7 @@ class StoreWriter:
         if y is not None:
             sections |= self._labels.sections(y)
         if weight is not None:
-            sections["weights"] = np.asarray(weight, np.float64)
+            sections["row_weights"] = np.asarray(weight, np.float64)
         sections |= packed_ids(ids)
         self.path.mkdir(exist_ok=True)
         part = write_part(self.path, len(self._parts), n, sections, facts)
@@ -244,35 +248,6 @@ def write_store(path: PathLike, X: Any, y: Any = None, sample_weight: Any = None
             rest = (None if some is None else some[part] for some in (y, sample_weight, ids))
             writer.add(kind_of(X).take(X, part), *rest)
     return Stored(path)
-
-
-def part_rows_of(X: Any) -> int:
-    """Return how many rows a part has, by the size of the first rows.
-
-    Examples
-    --------
-    >>> part_rows_of(np.zeros((10, 100))), part_rows_of(np.zeros((10, 1000)))
-    (131072, 16384)
-    """
-    kind = kind_of(X)
-    packing, some = kind.packing, kind.take(X, slice(0, FIRST_ROWS))
-    n = n_rows(some)
-    if packing is None or not n:
-        return PART_ROWS_STORED
-    each = packing.nbytes(packing.head(some), n, [packing.sections(some)[1]]) / n
-    fitting = int(PART_BYTES_STORED // max(each, 1.0))
-    return max(1, min(PART_ROWS_STORED, 1 << (fitting.bit_length() - 1) if fitting else 1))
-
-
-def parts_of(X: Any) -> list[slice]:
-    """Return the parts in which rows are worked through: those of a store, and the same cuts of rows in memory.
-
-    Examples
-    --------
-    >>> parts_of(np.zeros((200_000, 100)))
-    [slice(0, 131072, None), slice(131072, 200000, None)]
-    """
-    return X.parts if isinstance(X, Stored) else spans(n_rows(X), part_rows_of(X))
 
 
 def check_target(path: PathLike) -> None:
