@@ -15,11 +15,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from kernelweave.data.stores import is_stored
 from kernelweave.engines import Engine, choose_engine, is_client
 from kernelweave.estimators.advice import Facts
 from kernelweave.estimators.fitting import show_compilation
 from kernelweave.estimators.inputs import new_rows, positive, training_rows
 from kernelweave.estimators.kernel_list import KernelList
+from kernelweave.estimators.stored import loaded, memory_left, part_by_part
 from kernelweave.estimators.targets import TargetKind
 from kernelweave.kernels import Kernel
 from kernelweave.losses import Loss, make_loss, parameters_for
@@ -35,6 +37,8 @@ class Estimator(BaseEstimator, ABC):
     _learns: TargetKind
     intercept_: Array
     expansion_: Expansion
+    _store_bytes = 0
+    """Bytes of the rows of a store that were read into memory."""
 
     @classmethod
     @cache
@@ -86,6 +90,11 @@ class Estimator(BaseEstimator, ABC):
         """Return what a warning about a fit asks for."""
         return Facts(float(self.tol), int(self.max_iter), self.solver_, diagonal, cost, loss, norm)
 
+    @property
+    def _memory_left(self) -> float | str:
+        """The memory limit for what is held of the kernels: without the rows that were read from a store."""
+        return memory_left(self.memory_limit, self._store_bytes)
+
     def _engine(self) -> Engine:
         return choose_engine(self.engine, self.n_jobs)
 
@@ -104,22 +113,32 @@ class Estimator(BaseEstimator, ABC):
     def _rows(self, X: Any) -> Any:
         """Return checked training rows."""
         self._check_parameters()
-        return training_rows(self, X, self._kernel_list.described())
+        self._store_bytes = X.nbytes if is_stored(X) else 0
+        return training_rows(self, loaded(X, self.memory_limit), self._kernel_list.described())
 
     def _new(self, X: Any) -> Any:
         """Return checked new rows for a fitted model."""
         check_is_fitted(self, "expansion_")
-        return new_rows(self, X, self._used_kernels)
+        return new_rows(self, loaded(X, self.memory_limit), self._used_kernels)
 
     def _outputs(self, X: Any) -> Array:
-        """Return the outputs of new rows, (rows, outputs)."""
+        """Return the outputs of new rows, (rows, outputs); a store is never read as a whole."""
+        if is_stored(X):
+            return np.concatenate(self._by_parts(X, "scores")) + self.intercept_
         X = self._new(X)
         return self.expansion_.scores(X, self._engine()) + self.intercept_
 
     def _contributions(self, X: Any) -> Array:
         """Return what every kernel contributes to each output of new rows, (m, rows, outputs)."""
+        if is_stored(X):
+            return np.concatenate(self._by_parts(X, "contributions"), axis=1)
         X = self._new(X)
         return self.expansion_.contributions(X, self._engine())
+
+    def _by_parts(self, X: Any, what: str) -> list[Array]:
+        """Return what the expansion gives for each part of a store."""
+        check_is_fitted(self, "expansion_")
+        return part_by_part(X, (self.expansion_, self._input), self._engine(), what)
 
     def _decisions(self, X: Any) -> Array:
         outputs = self._outputs(X)

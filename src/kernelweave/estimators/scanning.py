@@ -24,6 +24,7 @@ from kernelweave._numba.vector import copy_items
 from kernelweave.data import Alphabet, Sequences
 from kernelweave.data.errors import Metavar, ParameterError
 from kernelweave.data.kinds import alphabet_of, kind_of
+from kernelweave.data.stores import is_stored
 from kernelweave.io.stream import Block, stream
 
 Array = np.ndarray
@@ -70,8 +71,8 @@ def scan(
     Parameters
     ----------
     model : fitted estimator, trained on sequences
-    sequences : Sequences, a list of texts, or the path of a FASTA, FASTQ or label-TAB-sequence file, plain or gzip,
-        which is read in pieces; letters outside of the model's alphabet match nothing
+    sequences : Sequences, a store of them, a list of texts, or the path of a FASTA, FASTQ or label-TAB-sequence file,
+        plain or gzip, which is read in pieces; letters outside of the model's alphabet match nothing
     window : letters of a window; None for the length of the training sequences, if they have the same
     step : letters from the start of one window to the start of the next
     both_strands : score the reverse complement of each window as well
@@ -97,13 +98,22 @@ def scan(
     else:
         if alphabet_of(sequences) is None:
             sequences = Sequences.from_strings(sequences, scanner.alphabet, "mask")
-        blocks = iter([whole(sequences)])
+        blocks = in_blocks(sequences)
     return (windows for block in blocks for scored in scanner.windows(block) for windows in scored)
 
 
 def whole(X: Sequences) -> Block:
     """Return sequences in memory as one block."""
     return Block(X, np.zeros(len(X), np.int64), 0, 0)
+
+
+def in_blocks(X: Any) -> Iterator[Block]:
+    """Yield sequences in memory as one block, those of a store part by part."""
+    if not is_stored(X):
+        yield whole(X)
+        return
+    for part in X.parts:
+        yield whole(X[part])._replace(first=part.start)
 
 
 class Scanner:

@@ -15,6 +15,7 @@ from kernelweave.estimators.cgboost.holdout import cut, matrices
 from kernelweave.estimators.feature_models import asked_for
 from kernelweave.estimators.inputs import new_rows
 from kernelweave.estimators.mkl.base import FACTORISED, MKLEstimator
+from kernelweave.estimators.stored import loaded
 from kernelweave.estimators.targets import Targets
 from kernelweave.judge import machines, mixtures
 from kernelweave.judge.products import Products
@@ -55,7 +56,7 @@ def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Veri
         raise TypeError(f"verify takes a fitted estimator of this library, not {type(core).__name__}.")
     check_is_fitted(core, "certificate_")
     X = model[:-1].transform(X) if isinstance(model, Pipeline) and len(model) > 1 else X
-    X = new_rows(core, X, core._used_kernels)
+    X = new_rows(core, loaded(X, core.memory_limit), core._used_kernels)
     if vars(core).get("certifies_") == SAMPLED:
         raise ValueError(
             f"This certificate is about {core.scanned_} columns that were drawn while fitting and are not kept, so "

@@ -1,6 +1,6 @@
 """Stores on disk: rows of any kind in part files with a manifest, read by memory map."""
 
-from kernelweave.data.stores.cuts import PART_ROWS_STORED, in_memory, parts_of
+from kernelweave.data.stores.cuts import PART_ROWS_STORED, in_memory, is_stored, parts_of
 from kernelweave.data.stores.packing import Packing
 from kernelweave.data.stores.rows import Stored, open_store
 from kernelweave.data.stores.writer import StoreWriter, write_store
@@ -11,6 +11,7 @@ __all__ = [
     "StoreWriter",
     "Stored",
     "in_memory",
+    "is_stored",
     "open_store",
     "parts_of",
     "write_store",

@@ -47,6 +47,11 @@ def parts_of(X: Any) -> list[slice]:
     return X.parts if isinstance(X, Stored) else spans(n_rows(X), part_rows_of(X))
 
 
+def is_stored(X: Any) -> bool:
+    """Tell rows on disk."""
+    return isinstance(X, Stored)
+
+
 def in_memory(X: Any, limit: int, remedy: str = "") -> Any:
     """Return rows in memory: those of a store are read where they fit, other rows come back as they are.
 

@@ -138,7 +138,9 @@ class Stored:
         """Return the weights of some rows (a slice or rising row numbers), None where none are stored."""
         if not self._has("row_weights"):
             return None
-        return np.concatenate([np.zeros(0), *(piece.sections["row_weights"][piece.rows] for piece in self._pieces(rows))])
+        return np.concatenate(
+            [np.zeros(0), *(piece.sections["row_weights"][piece.rows] for piece in self._pieces(rows))]
+        )
 
     def labels(self, rows: Any = slice(None)) -> Array | None:
         """Return the labels of some rows (a slice or rising row numbers), None where none are stored."""

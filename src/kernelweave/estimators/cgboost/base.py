@@ -160,7 +160,7 @@ class CGBoostEstimator(Estimator):
             refuse_overflow([name], kernel.diag(X))
         self.kernels_ = kernels
         scale = np.sqrt(weight) if self.penalty == "l2" and np.any(weight != 1) else None
-        pool = ColumnPool(kernels, X, engine, self.memory_limit, scale)
+        pool = ColumnPool(kernels, X, engine, self._memory_left, scale)
         self.memory_plan_ = pool.plan
         return pool
 

@@ -12,6 +12,7 @@ from kernelweave.estimators.cgboost.base import CGBoostEstimator
 from kernelweave.estimators.cgboost.holdout import ValidationRows
 from kernelweave.estimators.inputs import new_rows, targets
 from kernelweave.estimators.predicting import Classifying
+from kernelweave.estimators.stored import loaded
 from kernelweave.estimators.targets import label_signs
 
 
@@ -173,7 +174,7 @@ class CGBoostClassifier(Classifying, CGBoostEstimator):
 
     def _judges(self, X: Any, y: Any) -> ValidationRows:
         """Return validation rows, checked."""
-        X = new_rows(self, X, self._kernel_list.described())
+        X = new_rows(self, loaded(X, self.memory_limit), self._kernel_list.described())
         y = targets(X, y)
         strange = np.setdiff1d(y, self.classes_)
         if len(strange):

@@ -12,6 +12,7 @@ from kernelweave.estimators.cgboost.base import CGBoostEstimator
 from kernelweave.estimators.cgboost.holdout import ValidationRows
 from kernelweave.estimators.inputs import new_rows, targets
 from kernelweave.estimators.predicting import Detecting
+from kernelweave.estimators.stored import loaded
 from kernelweave.estimators.targets import NORMAL, NOVEL
 
 
@@ -153,7 +154,7 @@ class CGBoostNovelty(Detecting, CGBoostEstimator):
 
     def _judges(self, X: Any, y: Any) -> ValidationRows:
         """Return validation rows, checked."""
-        X = new_rows(self, X, self._kernel_list.described())
+        X = new_rows(self, loaded(X, self.memory_limit), self._kernel_list.described())
         y = targets(X, y)
         if not np.isin(y, (NOVEL, NORMAL)).all():
             raise ValueError("Validation rows of novelty detection must have the labels 1 (normal) and -1 (novel).")

@@ -10,6 +10,7 @@ from kernelweave.estimators.cgboost.base import CGBoostEstimator
 from kernelweave.estimators.cgboost.holdout import ValidationRows
 from kernelweave.estimators.inputs import new_rows, real_targets
 from kernelweave.estimators.predicting import Regressing
+from kernelweave.estimators.stored import loaded
 
 
 class CGBoostRegressor(Regressing, CGBoostEstimator):
@@ -161,6 +162,6 @@ class CGBoostRegressor(Regressing, CGBoostEstimator):
 
     def _judges(self, X: Any, y: Any) -> ValidationRows:
         """Return validation rows, checked."""
-        X = new_rows(self, X, self._kernel_list.described())
+        X = new_rows(self, loaded(X, self.memory_limit), self._kernel_list.described())
         y = real_targets(X, y)
         return ValidationRows(X, y, np.ones(len(y)))

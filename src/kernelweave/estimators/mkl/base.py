@@ -196,7 +196,7 @@ class MKLEstimator(Estimator):
         self._factorised = None
         if need == "design" and table is None:
             params, asked = split_params(self.solver_params)[0], scaled
-            scaled, made = with_features(scaled, X, weight, params, self.memory_limit, finer * self.tol)
+            scaled, made = with_features(scaled, X, weight, params, self._memory_left, finer * self.tol)
             self._factorised = asked if made else None
         self.kernels_ = scaled
         self._held_for = need
@@ -211,7 +211,7 @@ class MKLEstimator(Estimator):
     def _hold(self, X: Any, tol: float, table: TableColumns | None = None) -> Any:
         """Hold the fitted kernels within the memory limit, in a precision that suits the tolerance."""
         need = self._held_for
-        task = Task(self.kernels_, X, self._engine(), self.memory_limit, tol, need, table=table)
+        task = Task(self.kernels_, X, self._engine(), self._memory_left, tol, need, table=table)
         found = weigh(task).choice if need == "vectors" and self.solver == "auto" else None
         if need == "vectors" and self.solver == "auto" and found is None:  # vectors do not fit, or overflow
             task = replace(task, need="parts")

@@ -56,7 +56,7 @@ class KernelEstimator(Estimator):
         engine, (need, store) = self._engine(), svm_need(self.solver, self.solver_params)
         given, centre = self._kernel_list.on(X, weight), self.fit_intercept is not True
         (self.kernel_,) = fitted_to(given, X, weight, self.normalize, engine, centre, NEEDED).kernels
-        task = Task([self.kernel_], X, engine, self.memory_limit, self.tol, need, store)
+        task = Task([self.kernel_], X, engine, self._memory_left, self.tol, need, store)
         operator, self.memory_plan_ = choose(task)
         show_plan(self.memory_plan_, self.verbose)
         refuse_overflow(given, operator.diag())
