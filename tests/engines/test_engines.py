@@ -69,6 +69,14 @@ def test_an_error_in_a_part_reaches_the_caller(engine):
     assert engine.map(work, [1, 2]) == [1, 2]
 
 
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda e: f"{type(e).__name__} {e.workers}")
+def test_zeros_keep_their_signs(engine):
+    out = np.array([[0.0, -0.0], [0.0, 0.0]])
+    engine.map_into([out[0], out[1:].T], lambda part, place: None, ["signs", "zeros"])
+    assert np.signbit(out).tolist() == [[False, True], [False, False]]
+    assert engine.map(abs, [-0.0, 1]) == [0.0, 1]
+
+
 def test_threads_run_side_by_side():
     meeting = threading.Barrier(2, timeout=10)
     names = Threads(2).map(lambda part: (meeting.wait(), threading.current_thread().name)[1], range(2))

@@ -4,7 +4,7 @@ from kernelweave.engines.base import Engine, Shared
 from kernelweave.engines.blas import one_blas_thread
 from kernelweave.engines.choose import choose_engine, is_client, is_cluster
 from kernelweave.engines.local import Serial, Threads
-from kernelweave.engines.remote import Remote
+from kernelweave.engines.remote import Remote, map_fits
 
 __all__ = [
     "Engine",
@@ -15,5 +15,6 @@ __all__ = [
     "choose_engine",
     "is_client",
     "is_cluster",
+    "map_fits",
     "one_blas_thread",
 ]
