@@ -18,6 +18,7 @@ from kernelweave.cli.options import Learning, Reading, as_option, grouped
 from kernelweave.cli.options.groups import option
 from kernelweave.data.errors import Metavar, ParameterError
 from kernelweave.io import write
+from remote import dask_cluster
 
 
 @dataclass(frozen=True)
@@ -135,3 +136,32 @@ def test_errors_spell_options(tmp_path):
     assert "(--unknown mask keeps such letters, matching nothing)." in said
     (tmp_path / "x").write_bytes(b"\x00\x01")
     assert "(name one by --format)." in run("train", tmp_path / "x", *out, code=1)
+
+
+def test_work_runs_where_the_command_line_says(tmp_path):
+    X, y = kw.datasets.make_splice(300, random_state=0)
+    lines = [f"{label}\t{text}" for label, text in zip(y, X.to_strings())]
+    (tmp_path / "sites.tsv").write_text("\n".join(lines) + "\n")
+    address, model, told = dask_cluster().scheduler_address, str(tmp_path / "sites.kw"), []
+    data = str(tmp_path / "sites.tsv")
+    for where in (["--engine", "serial"], ["--scheduler", address], ["--scheduler", address, "--engine", "dask"]):
+        done = CliRunner().invoke(app, ["train", data, "--kernel", "wd:5", "--out", model, *where])
+        assert done.exit_code == 0, done.output
+        for command in (["predict", model, data], ["evaluate", model, data, "--json"]):
+            done = CliRunner().invoke(app, [*command, *where])
+            assert done.exit_code == 0, done.output
+            told.append(done.stdout)
+    assert told[:2] == told[2:4] == told[4:]
+
+
+@pytest.mark.parametrize("command", ["train", "predict", "evaluate"])
+def test_places_that_are_none(command, tmp_path):
+    (tmp_path / "x.tsv").write_text("1\tACGT\n-1\tTTTT\n")
+    files = [str(tmp_path / "x.tsv")] if command == "train" else [str(tmp_path / "x.tsv")] * 2
+    more = ["--out", str(tmp_path / "x.kw")] if command == "train" else []
+    done = CliRunner().invoke(app, [command, *files, *more, "--scheduler", "10.0.0.1"])
+    assert "--scheduler 10.0.0.1 is not an address; write it as 'dask scheduler' prints it" in done.output
+    done = CliRunner().invoke(
+        app, [command, *files, *more, "--scheduler", "tcp://10.0.0.1:8786", "--engine", "threads"]
+    )
+    assert "--scheduler needs --engine dask, not --engine threads." in done.output

@@ -11,6 +11,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import kernelweave as kw
+from kernelweave.engines.dask import Dask
+from kernelweave.interpret import weight_stability
+from kernelweave.operators.features.design import rows
 from remote import dask_client, dask_cluster
 
 X, Y = kw.datasets.make_stars(60, random_state=0)
@@ -57,3 +60,74 @@ def test_a_model_file_names_no_cluster(model, how, tmp_path):
     assert loaded.engine is None
     assert loaded.C == 3.0
     np.testing.assert_array_equal(loaded.decision_function(X), model.set_params(engine=None).decision_function(X))
+
+
+class Weighed(Dask):
+    """Notes how many bytes each task takes, and how many all large arrays of a round."""
+
+    def _submit(self, common, jobs, parts):
+        order = len(pickle.dumps(common.packed))
+        sizes = [order + len(pickle.dumps(job)) - filled(part) for job, part in zip(jobs, parts)]
+        self.tasks = max([getattr(self, "tasks", 0), *sizes])
+        self.rounds = getattr(self, "rounds", 0) + 1
+        return super()._submit(common, jobs, parts)
+
+
+def filled(part):
+    """Return the bytes of the arrays that a part fills: they come back as its result."""
+    targets = part[1] if isinstance(part, tuple) and isinstance(part[1], list) else []
+    return sum(place.nbytes for place, _ in targets if isinstance(place, np.ndarray))
+
+
+TASK = 64 << 10
+"""Bytes that a task may take, whatever the data: what is larger travels once to each worker."""
+
+rng = np.random.default_rng(0)
+ROWS = rng.normal(size=(4000, 20))
+LABELS = np.where(ROWS[:, 0] + ROWS[:, 1] ** 2 > 1, 1, -1)
+SITES, SITE_LABELS = kw.datasets.make_splice(2000, random_state=0)
+
+
+def weights_of(engine):
+    model = kw.MKLClassifier(kw.RBF.grid([0.5, 5.0]), engine=engine, n_jobs=1)
+    return weight_stability(model, ROWS[:300], LABELS[:300], n_bootstrap=4).weights
+
+
+def searched(engine):
+    kernels = [kw.Linear(), *kw.RBF.grid([1.0, 10.0])]
+    model = kw.MKLClassifierCV(kernels, Cs=[0.1, 1.0], cv=3, engine=engine, n_jobs=1)
+    model.fit(ROWS[:300], LABELS[:300])
+    return np.concatenate([model.cv_scores_.ravel(), model.path_weights_.ravel(), model.decision_function(ROWS)])
+
+
+def stochastic(engine):
+    kernels = [kw.Spectrum(2), kw.Spectrum(3)]
+    model = kw.MKLClassifier(kernels, solver="svrg", norm=2.0, loss="logistic", max_iter=3, engine=engine, n_jobs=1)
+    return model.fit(SITES, SITE_LABELS).decision_function(SITES)
+
+
+def scores(kernel, X, y):
+    fitted = kw.KernelClassifier(kernel, n_jobs=1).fit(X[:1000], y[:1000])
+    return lambda engine: fitted.set_params(engine=engine).decision_function(X[np.tile(np.arange(len(X)), 3)])
+
+
+def scanned(engine):
+    fitted = kw.KernelClassifier("wd:5", n_jobs=1).fit(SITES[:500], SITE_LABELS[:500]).set_params(engine=engine)
+    return np.concatenate([some.scores for some in kw.scan(fitted, LONG)])
+
+
+LONG = kw.Sequences.from_strings(["".join(rng.choice(list("ACGT"), 60_000))], alphabet="dna")
+WORK = {
+    "values": scores("rbf:1", ROWS, LABELS), "places": scores("wd:6", SITES, SITE_LABELS), "scan": scanned,
+    "counts": scores("spectrum:4", SITES, SITE_LABELS), "svrg": stochastic, "folds": searched, "bootstrap": weights_of,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_everything_gives_the_same_bits_in_small_tasks(name, monkeypatch):
+    monkeypatch.setattr(rows, "DESIGN_ROWS", 500)
+    monkeypatch.setattr(rows, "LEAST_ENTRIES", 1)
+    engine = Weighed(dask_client())
+    np.testing.assert_array_equal(WORK[name]("serial"), WORK[name](engine))
+    assert engine.rounds
+    assert engine.tasks < TASK

@@ -15,7 +15,9 @@ LARGEST_TABLE = 30
 
 
 @o.grouped()
-def evaluate(model: o.Model, data: o.Rows, measuring: o.Measuring, reading: o.Reading, show: o.Show) -> None:
+def evaluate(
+    model: o.Model, data: o.Rows, measuring: o.Measuring, placing: o.Placing, reading: o.Reading, show: o.Show
+) -> None:
     """Measure a model on labelled rows that it was not trained on.
 
     Two classes: accuracy, areas under the ROC and precision-recall curves with 95 % bootstrap intervals, and the
@@ -32,6 +34,7 @@ def evaluate(model: o.Model, data: o.Rows, measuring: o.Measuring, reading: o.Re
       kernelweave evaluate table.kw test.csv --label outcome --json
       kernelweave evaluate sites.kw train.tsv --verify
     """
+    placing.chosen()
     check_readable(model, data, reading.labels, reading.negative, reading.symbols)
     from kernelweave.cli.predict import decisions
     from kernelweave.cli.rows import need_labels, read_new, strange
@@ -40,7 +43,7 @@ def evaluate(model: o.Model, data: o.Rows, measuring: o.Measuring, reading: o.Re
     from kernelweave.io import check_writable
 
     say, plot = Output(show.json, show.quiet), measuring.plot
-    fitted = load(model)
+    fitted = placing.apply(load(model))
     if plot is not None:
         _check_two(fitted, "--plot draws ROC and precision-recall curves, which need")
         check_picture(plot)

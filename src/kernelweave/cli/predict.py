@@ -18,6 +18,7 @@ def predict(
     *,
     out: o.TableOut = None,
     scanning: o.Scanning,
+    placing: o.Placing,
     reading: o.Reading,
     show: o.Show,
 ) -> None:
@@ -32,10 +33,12 @@ def predict(
       kernelweave predict sites.kw new.fa | sort -k2 -g -r | head
       kernelweave predict sites.kw genome.fa.gz --scan --both-strands --top 100
       kernelweave predict sites.kw genome.fa --scan --anchor AG@60 --threshold 1
+      kernelweave predict sites.kw new.fa --scheduler tcp://10.0.0.1:8786
     """
     say = Output(show.json, show.quiet)
     out = None if out == "-" else out
     check_readable(model, data, reading.symbols)
+    placing.chosen()
     if not scanning.scan and scanning.given():
         raise ValueError(f"{scanning.given()[0]} is about windows; add --scan to score them.")
     from kernelweave.cli.scan import scan
@@ -44,7 +47,7 @@ def predict(
 
     if out is not None:
         check_writable(out)
-    fitted = load(model)
+    fitted = placing.apply(load(model))
     names = {"model": model, "data": data, "out": out}
     if scanning.scan:
         scan(fitted, names, scanning, reading, say)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone, is_classifier
 
+from kernelweave.engines import Remote, map_fits
 from kernelweave.estimators.inputs import row_weights, targets
 from kernelweave.estimators.mkl.alike import kernel_correlations
 from kernelweave.estimators.mkl.base import MKLEstimator
@@ -114,7 +115,8 @@ def weight_stability(
     if not isinstance(model, MKLEstimator):
         raise TypeError(f"Kernel weights belong to models with many kernels, not to {type(model).__name__}.")
     rows = clone(model)._rows(X)
-    refits = [*_refits(model, rows, y, row_weights(sample_weight, rows), n_bootstrap, random_state)]
+    sample = Sample(model, rows, y, row_weights(sample_weight, rows), _strata(model, rows, y))
+    refits = map_fits(model._engine(), _refit, _plain(sample), _draws(sample, n_bootstrap, random_state))
     weights = np.stack([refit.kernel_weights_ for refit in refits])
     tail = 0.5 * (1.0 - confidence)
     low, high = np.quantile(weights, [tail, 1.0 - tail], axis=0)
@@ -147,17 +149,62 @@ def alike_kernels(kernels: list[Kernel], X: Any, above: float = ALIKE) -> tuple[
     return tuple((int(first[p]), int(second[p]), min(1.0, float(values[first[p], second[p]]))) for p in order)
 
 
-def _refits(model: Any, X: Any, y: Any, weight: Array, n_bootstrap: int, seed: int) -> Iterator[Any]:
-    """Yield the model refitted with the counts of each bootstrap sample as weights."""
-    strata = [np.arange(X.shape[0])]
-    if is_classifier(model):
-        labels = targets(X, y)
-        strata = [np.flatnonzero(labels == label) for label in np.unique(labels)]
-    rng = np.random.default_rng(seed)
-    for _ in range(n_bootstrap):
-        counts = np.zeros(X.shape[0])
-        for rows in strata:
+class Sample(NamedTuple):
+    """What all refits have in common; classes keep their size, so each is a stratum."""
+
+    model: Any
+    X: Any
+    y: Any
+    weight: Array
+    strata: list[Array]
+
+    def counts(self, rng: np.random.Generator) -> Array:
+        """Return how often each row is drawn."""
+        counts = np.zeros(self.X.shape[0])
+        for rows in self.strata:
             counts[rows] = rng.multinomial(len(rows), np.full(len(rows), 1.0 / len(rows)))
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*are nearly the same kernel.*", category=UserWarning)
-            yield clone(model).fit(X, y, sample_weight=weight * counts)
+        return counts
+
+
+class Refit(NamedTuple):
+    """What is kept of a refit; names and kernels of the first one."""
+
+    kernel_weights_: Array
+    kernel_names_: Array
+    kernels_: list[Kernel]
+
+
+def _strata(model: Any, X: Any, y: Any) -> list[Array]:
+    if not is_classifier(model):
+        return [np.arange(X.shape[0])]
+    labels = targets(X, y)
+    return [np.flatnonzero(labels == label) for label in np.unique(labels)]
+
+
+def _plain(sample: Sample) -> Sample:
+    """Return the sample with a model for other processes, where there are some: nobody listens there."""
+    if not isinstance(sample.model._engine(), Remote):
+        return sample
+    return sample._replace(model=clone(sample.model).set_params(engine="serial", callbacks=(), verbose=0))
+
+
+def _draws(sample: Sample, n_bootstrap: int, seed: int) -> list[tuple[int, Any]]:
+    """Return the number of each refit and the state of the generator before it: no weights travel."""
+    rng, draws = np.random.default_rng(seed), []
+    for i in range(n_bootstrap):
+        draws.append((i, rng.bit_generator.state))
+        sample.counts(rng)
+    return draws
+
+
+def _refit(sample: Sample, draw: tuple[int, Any]) -> Refit:
+    """Return the model refitted with the counts of a bootstrap sample as weights."""
+    number, state = draw
+    rng = np.random.default_rng()
+    rng.bit_generator.state = state
+    weight = sample.weight * sample.counts(rng)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*are nearly the same kernel.*", category=UserWarning)
+        model = clone(sample.model).fit(sample.X, sample.y, sample_weight=weight)
+    first = number == 0
+    return Refit(model.kernel_weights_, model.kernel_names_, model.kernels_ if first else [])

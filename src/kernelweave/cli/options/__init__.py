@@ -3,6 +3,7 @@
 from kernelweave.cli.options.groups import as_option, grouped
 from kernelweave.cli.options.learning import Boosting, Effort, Learning
 from kernelweave.cli.options.output import Explaining, Measuring, ModelOut, Scanning, Show, TableOut
+from kernelweave.cli.options.placing import Placing
 from kernelweave.cli.options.reading import Model, Reading, Rows
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Measuring",
     "Model",
     "ModelOut",
+    "Placing",
     "Reading",
     "Rows",
     "Scanning",

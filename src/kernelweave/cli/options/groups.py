@@ -15,6 +15,7 @@ from typing import Any, get_type_hints
 import typer
 
 DATA, LATTICES, LEARN, SCAN, SHOW = "Reading the data", "Reading lattices", "Learning", "Scanning", "Output"
+WORK = "Where work runs"
 
 Command = Callable[..., None]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from kernelweave.cli.options.groups import LEARN, option
+from kernelweave.cli.options.placing import Placing
 
 
 @dataclass(frozen=True)
@@ -162,9 +163,11 @@ class Learning:
         bool, option(LEARN, "Bring every column of a table to mean 0 and variance 1 first.", "--standardize")
     ] = False
     effort: Effort = field(default_factory=Effort)
+    placing: Placing = field(default_factory=Placing)
 
     def given(self) -> dict[str, Any]:
         """Return the parameters of an estimator, None for those that were not given."""
         names = ("C", "loss", "epsilon", "nu", "class_weight", "solver")
         own = {name: getattr(self, name) for name in names}
-        return {**own, **self.effort.given(), **self.boosting.given(), "norm": self.norm}
+        engine = {"engine": self.placing.chosen()}
+        return {**own, **self.effort.given(), **engine, **self.boosting.given(), "norm": self.norm}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -11,6 +12,7 @@ import numpy as np
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, roc_auc_score
 from sklearn.model_selection import check_cv
 
+from kernelweave.engines import Engine, Remote, map_fits
 from kernelweave.estimators.base import Array
 from kernelweave.estimators.distinct import DistinctRows, distinct_rows
 from kernelweave.estimators.inputs import positive
@@ -184,14 +186,10 @@ class MKLClassifierCV(MKLClassifier):
         folds = list(check_cv(self.cv, targets.y, classifier=True).split(np.zeros(len(targets.y)), targets.y))
         self.cv_scores_ = np.empty((len(self._tried_norms), len(self.Cs), len(folds)))
         paths = np.zeros((len(self._tried_norms), len(self.Cs), len(folds), operators.m))
-        for i, norm in enumerate(self._tried_norms):
-            self._trial_norm = float(norm)
-            for j, (train, test) in enumerate(folds):
-                cost = np.zeros(len(targets.y))
-                cost[train] = targets.cost[train]
-                some_classes(targets.y[train], cost[train])
-                part, held = replace(rows.targets, cost=rows.summed(cost)), _held(rows, targets, test, j)
-                self.cv_scores_[i, :, j], paths[i, :, j] = self._path(operators, part, held)
+        jobs = [(i, j) for i in range(len(self._tried_norms)) for j in range(len(folds))]
+        trial = Trial(self._for(self._engine()), operators, replace(rows, X=None), targets, folds)
+        for (i, j), found in zip(jobs, map_fits(self._engine(), _path_of, trial, jobs)):
+            self.cv_scores_[i, :, j], paths[i, :, j] = found
         self.path_weights_ = paths.mean(axis=2)
         best = np.unravel_index(self.cv_scores_.mean(axis=2).argmax(), self.cv_scores_.shape[:2])
         self.norm_, self.C_ = float(self._tried_norms[best[0]]), float(self.Cs[best[1]])
@@ -199,6 +197,12 @@ class MKLClassifierCV(MKLClassifier):
         chosen = replace(rows, targets=replace(rows.targets, cost=self.C_ * rows.targets.cost))
         self._finish(X, replace(targets, cost=self.C_ * targets.cost), chosen, operators)
         return self
+
+    def _for(self, engine: Engine) -> Self:
+        """Return the estimator that solves the folds: a plain one for other processes, where nobody listens."""
+        if not isinstance(engine, Remote):
+            return self
+        return copy.copy(self).set_params(engine="serial", callbacks=(), verbose=0)
 
     def _path(self, operators: Any, targets: Targets, held: Held) -> tuple[Array, Array]:
         """Return the held-out score and the weights for each C, every solution started from the one before."""
@@ -226,6 +230,28 @@ class MKLClassifierCV(MKLClassifier):
         best = (outputs[0] > 0).astype(int) if len(self.classes_) == 2 else outputs.argmax(axis=0)
         measure = accuracy_score if self.scoring == "accuracy" else balanced_accuracy_score
         return float(measure(held.y, self.classes_[best], sample_weight=held.weight))
+
+
+class Trial(NamedTuple):
+    """What all folds and norms have in common."""
+
+    model: MKLClassifierCV
+    operators: Any
+    rows: DistinctRows
+    targets: Targets
+    folds: list[tuple[Array, Array]]
+
+
+def _path_of(trial: Trial, job: tuple[int, int]) -> tuple[Array, Array]:
+    """Return the scores and weights of one norm on one fold, for each C."""
+    model, operators, rows, targets, folds = trial
+    (i, j), (train, test) = job, folds[job[1]]
+    model._trial_norm = float(model._tried_norms[i])
+    cost = np.zeros(len(targets.y))
+    cost[train] = targets.cost[train]
+    some_classes(targets.y[train], cost[train])
+    part = replace(rows.targets, cost=rows.summed(cost))
+    return model._path(operators, part, _held(rows, targets, test, j))
 
 
 class Held(NamedTuple):
