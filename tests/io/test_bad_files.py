@@ -24,7 +24,11 @@ TABLE: dict[str, tuple[str | bytes, dict, str]] = {
     "blank table": ("\n\n", {"format": "table"}, "bad has only blank lines"),
     "blank jsonl": ("\n\n", {"format": "jsonl"}, "bad holds no JSON objects"),
     "blank libsvm": ("\n\n", {"format": "libsvm"}, "bad holds no rows"),
-    "garbage": (GARBAGE, {}, "bad holds binary data of an unknown format; known are npz, sequences, lattices, fasta"),
+    "garbage": (
+        GARBAGE,
+        {},
+        "bad holds binary data of an unknown format; known are npz, sequences, lattices, store, fasta",
+    ),
     "garbage as fasta": (GARBAGE, {"format": "fasta"}, "bad is not a text file: it holds a zero byte at 0"),
     "garbage as npz": (GARBAGE, {"format": "npz"}, "bad cannot be read as npz: it is damaged or not an archive"),
     "garbage as sequences": (GARBAGE, {"format": "sequences"}, "bad is not a file of saved sequences"),
@@ -131,10 +135,10 @@ def test_bad_content(tmp_path: Path, case: str) -> None:
 def test_missing_and_directory(tmp_path: Path, name: str, asked: bool) -> None:
     with pytest.raises(FileNotFoundError, match=r"nowhere does not exist\.$"):
         read(tmp_path / "nowhere", format=name if asked else None)
-    with pytest.raises(IsADirectoryError, match=r"is a directory, expected a file\.$"):
+    with pytest.raises((IsADirectoryError, ValueError), match=r"is a directory, expected a file\.$|is not a store"):
         read(tmp_path, format=name if asked else None)
     (tmp_path / "empty").touch()
-    with pytest.raises(ValueError, match=r"empty is empty|cannot be read as npz|not a file of saved"):
+    with pytest.raises(ValueError, match=r"empty is empty|cannot be read as npz|not a file of saved|not a store"):
         read(tmp_path / "empty", format=name if asked else None)
 
 
@@ -180,7 +184,7 @@ def test_a_bare_array_is_no_archive(tmp_path: Path) -> None:
 
 
 WRITES = {
-    "no suffix": (TWO, [1, 2], "x", {}, "has no suffix of a format for sequences; known suffixes are .kwseq .fa"),
+    "no suffix": (TWO, [1, 2], "x", {}, "has no suffix of a format for sequences; known suffixes are .kwseq .kws .fa"),
     "table as fasta": (np.eye(2), [1, 2], "x.fa", {}, "has no suffix of a format for tables; known suffixes are .npz"),
     "wrong format": (np.eye(2), [1, 2], "x", {"format": "fasta"}, "format fasta cannot hold a ndarray"),
     "unknown format": (TWO, [1, 2], "x", {"format": "word"}, "no format 'word'"),

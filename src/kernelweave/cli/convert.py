@@ -1,7 +1,8 @@
-"""`kernelweave convert`: models of LS-GKM to model files and back, and tables of l-mer scores."""
+"""`kernelweave convert`: rows to stores and back, models of LS-GKM to model files and back, tables of l-mer scores."""
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Any
 
 import typer
@@ -10,15 +11,22 @@ from kernelweave.cli import options as o
 from kernelweave.cli.options.groups import SHOW, option
 from kernelweave.cli.paths import check_readable
 from kernelweave.cli.show import Output
+from kernelweave.cli.store import convert_rows, is_store_name
 
-ModelIn = Annotated[
-    str, typer.Argument(metavar="IN", help="Model file written by 'train', or by LS-GKM.", show_default=False)
+FileIn = Annotated[
+    str,
+    typer.Argument(
+        metavar="IN",
+        help="File of rows, store, or model file written by 'train' or by LS-GKM.",
+        show_default=False,
+    ),
 ]
 FileOut = Annotated[
     str,
     typer.Argument(
         metavar="OUT",
-        help="File to write: .kw for a model file, .txt (or .txt.gz) for LS-GKM and deltaSVM.",
+        help="What to write: .kws for a store of rows, .kw for a model file, .txt (or .txt.gz) for LS-GKM and "
+        "deltaSVM; of a store, any file of rows.",
         show_default=False,
     ),
 ]
@@ -26,18 +34,25 @@ FileOut = Annotated[
 
 @o.grouped()
 def convert(
-    source: ModelIn,
+    source: FileIn,
     out: FileOut,
     *,
+    append: Annotated[bool, option(SHOW, "Add the rows to the store that is there.", "--append")] = False,
     lmers: Annotated[bool, option(SHOW, "Write the score of every l-mer, as deltaSVM takes them.", "--lmers")] = False,
+    reading: o.Reading,
     show: o.Show,
 ) -> None:
-    """Convert a model: from LS-GKM, to LS-GKM, or to a table of the scores of all l-mers.
+    """Convert rows to a store on disk and back; models from LS-GKM, to LS-GKM, or to a table of all l-mer scores.
 
-    What a file is, its content tells; what it becomes, the name of OUT.
+    What a file is, its content tells; what it becomes, the name of OUT. Sequences flow into a store block by block,
+    so that a file may be larger than memory; a store that is there is replaced when the new one is whole.
 
     \b
     Examples:
+      kernelweave convert sites.fa.gz sites.kws
+      kernelweave convert true.fa sites.kws --negative false.fa
+      kernelweave convert more.tsv sites.kws --append
+      kernelweave convert sites.kws sites.fa
       kernelweave convert gkm.model.txt gkm.kw
       kernelweave convert gkm.kw gkm.model.txt
       kernelweave convert gkm.kw weights.txt --lmers
@@ -46,6 +61,10 @@ def convert(
     from kernelweave.io import check_writable
 
     say = Output(show.json, show.quiet)
+    if is_store_name(out) or os.path.isdir(source):
+        return convert_rows(source, out, reading, append, say)
+    if asked := [name for name, value in vars(reading).items() if value not in (None, False)] + ["append"] * append:
+        raise ValueError(f"--{asked[0].replace('_', '-')} is about rows, but {out} does not end in .kws.")
     to = _target(out, lmers)
     check_writable(out)
     model, written_by = _loaded(source)
@@ -63,7 +82,10 @@ def _target(out: str, lmers: bool) -> str:
     if lmers:
         raise ValueError(f"{out} must end in .txt or .txt.gz, for tables of l-mers are text.")
     if not out.lower().endswith(".kw"):
-        raise ValueError(f"{out} does not say what to write; end it in .kw for kernelweave or .txt for LS-GKM.")
+        raise ValueError(
+            f"{out} does not say what to write; end it in .kw for a model of kernelweave, .txt for one of LS-GKM, or "
+            ".kws for a store of rows."
+        )
     return "kernelweave"
 
 

@@ -26,6 +26,7 @@ LOOKED_THROUGH = 1 << 28
 def new_blocks(path: str, model: Any, reading: Reading) -> Iterator[tuple[list[str], Any]]:
     """Yield names and rows as the model was trained on, in blocks where the format allows it."""
     from kernelweave.cli.rows import read_new
+    from kernelweave.data.stores import is_stored
 
     options = stream_options(path, model, reading)
     if options is not None:
@@ -33,6 +34,11 @@ def new_blocks(path: str, model: Any, reading: Reading) -> Iterator[tuple[list[s
             yield block.names, block.X
         return
     data = read_new(path, model, reading)
+    if is_stored(data.X):
+        for part in data.X.parts:
+            ids = data.X.names(part)
+            yield [str(name) for name in (range(part.start, part.stop) if ids is None else ids)], data.X[part]
+        return
     names = range(data.X.shape[0]) if data.ids is None else data.ids
     yield [str(name) for name in names], data.X
 

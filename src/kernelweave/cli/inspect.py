@@ -10,6 +10,7 @@ from kernelweave.cli import explain, mixture
 from kernelweave.cli import options as o
 from kernelweave.cli.paths import check_readable
 from kernelweave.cli.show import Output, size_of
+from kernelweave.cli.store import inspect_store
 
 SHOWN = (
     "C", "norm", "loss", "nu", "penalty", "positive", "termination", "solver", "tol",
@@ -24,7 +25,8 @@ def inspect(model: o.Model, explaining: o.Explaining, show: o.Show) -> None:
 
     Where it compares k-mers at positions, also learned weights by degree and position and the best k-mers; where it
     counts n-grams of text, sequences or lattices, those that decide most; of many gapped k-mers on dna, the best motifs
-    with wildcards. Of a mixture (cgboost), the columns of each kernel.
+    with wildcards. Of a mixture (cgboost), the columns of each kernel. Of a store of rows, what it holds, after every
+    part was compared with its checksums.
 
     \b
     Examples:
@@ -35,8 +37,11 @@ def inspect(model: o.Model, explaining: o.Explaining, show: o.Show) -> None:
       kernelweave inspect calls.kw --plot words.png
       kernelweave inspect mixture.kw --plot rounds.png
       kernelweave inspect sites.kw --json | jq .duality_gap
+      kernelweave inspect sites.kws
     """
     check_readable(model)
+    if os.path.isdir(model):
+        return inspect_store(model, Output(show.json, show.quiet))
     from kernelweave.cli.rows import last_step
     from kernelweave.estimators import load
     from kernelweave.estimators.files.persistence import read_header

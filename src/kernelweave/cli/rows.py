@@ -12,6 +12,7 @@ from kernelweave.data import Alphabet
 from kernelweave.data.kinds import alphabet_of, kind_of, named
 from kernelweave.io import FORMATS, Dataset, read, sniff
 from kernelweave.io.dataset import label_text, parse_labels
+from kernelweave.io.mapped import can_map
 from kernelweave.io.registry import named as format_named
 from kernelweave.io.source import numbered_lines
 
@@ -21,10 +22,14 @@ LOOKED_AT = 1000
 """Rows that are looked at to tell what they are made of."""
 
 
-def read_rows(path: str, reading: Reading) -> Dataset:
-    """Read a file and, where the command line names one, the file of its labels or of the negative rows."""
+def read_rows(path: str, reading: Reading, mapped: bool = False) -> Dataset:
+    """Read a file and, where the command line names one, the file of its labels or of the negative rows.
+
+    With `mapped`, tables that can be mapped from disk are.
+    """
     name = reading.format or sniff(path)
-    data = read(path, name, **{**_posterior(name), **_fitting(path, name, reading)})
+    mapping = {"mmap": True} if mapped and "mmap" in format_named(name).options and can_map(path) else {}
+    data = read(path, name, **{**_posterior(name), **mapping, **_fitting(path, name, reading)})
     return _finite(_with_labels(data, path, reading), path)
 
 
@@ -137,6 +142,11 @@ def _labels_by_id(data: Dataset, path: str, labels: str) -> np.ndarray:
     """Read lines of id and label, and put the labels in the order of the rows."""
     if data.ids is None:
         return _labels_in_order(data, path, labels)
+    return parse_labels(labels_for(data.ids, label_lines(labels), path, labels))
+
+
+def label_lines(labels: str) -> dict[str, str]:
+    """Read lines of id and label."""
     found: dict[str, str] = {}
     for number, line in numbered_lines(labels):
         name, tab, label = line.partition("\t" if "\t" in line else ",")
@@ -145,10 +155,15 @@ def _labels_by_id(data: Dataset, path: str, labels: str) -> np.ndarray:
             raise ValueError(f"{labels}:{number}: expected id, tab, label.")
         if found.setdefault(name, label) != label:
             raise ValueError(f"{labels}:{number}: {name!r} has a second label, {label!r} after {found[name]!r}.")
-    missing = next((name for name in data.ids if str(name) not in found), None)
+    return found
+
+
+def labels_for(ids: Any, found: dict[str, str], path: str, labels: str) -> list[str]:
+    """Return the label of each id; one without a label is an error."""
+    missing = next((name for name in ids if str(name) not in found), None)
     if missing is not None:
         raise ValueError(f"{labels} has no label for the row {str(missing)!r} of {path}.")
-    return parse_labels([found[str(name)] for name in data.ids])
+    return [found[str(name)] for name in ids]
 
 
 def _labels_in_order(data: Dataset, path: str, labels: str) -> np.ndarray:
@@ -225,7 +240,8 @@ def _columns(data: Dataset, path: str, wanted: list[str] | None) -> Dataset:
     lacking = [name for name in wanted if name not in place]
     if lacking:
         raise ValueError(f"{path} has no column {lacking[0]!r}, which the model was trained on.")
-    return replace(data, X=data.X[:, [place[name] for name in wanted]], feature_names=tuple(wanted))
+    X = kind_of(data.X).take(data.X, slice(None))  # of a store the rows in memory
+    return replace(data, X=X[:, [place[name] for name in wanted]], feature_names=tuple(wanted))
 
 
 def _finite(data: Dataset, path: str) -> Dataset:

@@ -90,11 +90,11 @@ def _scanner(model: Any, how: Scanning, n_values: int) -> Scanner:
 def _blocks(path: str, model: Any, reading: Reading, scanner: Scanner) -> Iterator[Block]:
     """Return the sequences in pieces where the format allows it; letters outside the alphabet are masked."""
     from kernelweave.cli.rows import read_new
-    from kernelweave.estimators.scanning import whole
+    from kernelweave.estimators.scanning import in_blocks
 
     options = stream_options(path, model, reading)
     if options is None or scanner.alphabet.byte_codes is None:
-        return iter([whole(read_new(path, model, reading).X)])
+        return in_blocks(read_new(path, model, reading).X)
     options |= {"unknown": reading.unknown or "mask", "overlap": scanner.window - 1}
     return streamed(path, model, reading, options)
 

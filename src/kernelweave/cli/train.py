@@ -175,7 +175,10 @@ def _with_scaler(model: Any, X: Any, standardize: bool, say: Output) -> Any:
 
 def _scale_ratio(X: Any) -> float:
     """Return the largest spread of a column divided by the smallest, constant columns left out."""
-    spread = X.std(axis=0)
+    from kernelweave.cli.rows import LOOKED_AT
+    from kernelweave.data.stores import is_stored
+
+    spread = X[:LOOKED_AT].std(axis=0) if is_stored(X) else X.std(axis=0)
     spread = spread[spread > 0]
     return float(spread.max() / spread.min()) if len(spread) else 1.0
 

@@ -119,7 +119,7 @@ class Collector:
         if alphabet == "auto":
             if not raw.size:
                 raise ValueError(f"{self.path}: no sequence has letters from which to infer an alphabet; name one.")
-            alphabet = infer_from_counts(_byte_counts(raw))
+            alphabet = infer_from_counts(byte_counts(raw))
         chosen = Alphabet.named(alphabet) if isinstance(alphabet, str) and alphabet != "words" else alphabet
         return encoded(raw, Rows(self.path, offsets, steps, ids), chosen, unknown)
 
@@ -191,7 +191,8 @@ def check_unique_names(path: PathLike, ids: list[str], lines: Array) -> Array:
     return names
 
 
-def _byte_counts(raw: Array) -> Array:
+def byte_counts(raw: Array) -> Array:
+    """Return how often each of the 256 bytes occurs."""
     counts = np.zeros(256, np.int64)
     for start in range(0, raw.size, LETTERS_TOGETHER):
         counts += np.bincount(raw[start : start + LETTERS_TOGETHER], minlength=256)

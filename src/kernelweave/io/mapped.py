@@ -38,6 +38,17 @@ def mapped_arrays(path: PathLike) -> dict[str, Array]:
         raise ValueError(f"{path} cannot be mapped as npz: it is damaged or not a plain archive.") from None
 
 
+def can_map(path: PathLike) -> bool:
+    """Tell whether a file is an archive of dense arrays that are not compressed."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = archive.infolist()
+    except (zipfile.BadZipFile, OSError):
+        return False
+    plain = all(one.compress_type == zipfile.ZIP_STORED for one in entries)
+    return plain and not any(one.filename == "indptr.npy" for one in entries)
+
+
 def _mapped(path: PathLike, file: BinaryIO, info: zipfile.ZipInfo) -> Array:
     """Return the array of one entry."""
     name = info.filename.removesuffix(".npy")

@@ -35,7 +35,8 @@ class Format:
     write : from a path, rows, labels (and ids) to a file; None where the format is read only
     breadth : formats with a lower one are tried first
     sniff_named : a weaker `sniff`, for files whose suffix speaks for the format; None where there is none
-    parts : from a path and the key of labels to an iterator of parts of letters, where files are read in blocks
+    parts : from a path, the key of labels and a list to which labels are added (None for neither) to an iterator of
+        parts of letters, where files are read in blocks
     machines : reader of lattices as they stand in the file; see `kernelweave.io.lattices`
     """
 
@@ -83,5 +84,5 @@ def named(name: str) -> Format:
 
 def by_suffix(path: PathLike) -> list[Format]:
     """Return the formats whose files are named like this one, compressed or not."""
-    name = str(path).lower().removesuffix(".gz")
+    name = str(path).lower().rstrip("/").removesuffix(".gz")
     return [format for format in FORMATS.values() if name.endswith(format.suffixes)]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from kernelweave.data.atomic import PathLike
 from kernelweave.data.errors import Metavar, ParameterError
 from kernelweave.data.kinds import kind_of
+from kernelweave.data.stores import is_store, is_stored
 from kernelweave.io.dataset import Dataset
 from kernelweave.io.registry import FORMATS, by_suffix, named
 from kernelweave.io.source import head
@@ -23,6 +25,8 @@ def sniff(path: PathLike) -> str:
     >>> sniff(path)
     'labelled'
     """
+    if is_store(path) or (os.path.isdir(path) and by_suffix(path)):
+        return "store"
     start, suffixed = head(path), by_suffix(path)
     for format in suffixed:  # the arcs of one long lattice look like a table
         if format.sniff_named is not None and format.sniff_named(start):
@@ -42,7 +46,7 @@ def read(path: PathLike, format: str | None = None, **options: Any) -> Dataset:
 
     Parameters
     ----------
-    path : the file, plain or gzip
+    path : the file, plain or gzip, or the directory of a store
     format : one of `FORMATS`; None to look at the content
     options : what the reader of the format takes (alphabet, unknown, label, id, ..., for lattices those
         of `read_lattices`); None values are left out
@@ -95,4 +99,6 @@ def write(path: PathLike, X: Any, y: Any = None, format: str | None = None, **op
         raise ValueError(f"The format {format} can be read but not written.")
     if kind.name not in chosen.holds:
         raise ValueError(f"The format {format} cannot hold a {type(X).__name__}.")
+    if is_stored(X) and chosen.parts is None and format != "store":  # others write rows block by block
+        X = X[:]
     chosen.write(path, X, y, **options)

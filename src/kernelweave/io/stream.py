@@ -62,6 +62,7 @@ def stream(
     overlap: int | None = None,
     format: str | None = None,
     label: str | None = "label",
+    texts: list[str] | None = None,
 ) -> Iterator[Block]:
     """Read FASTA, FASTQ or label-TAB-sequence lines, plain or gzip, block by block.
 
@@ -74,6 +75,8 @@ def stream(
     overlap : letters that two pieces of a record share; None for whole records, however long
     format : "fasta", "fastq" or "labelled"; None to look at the content
     label : key of the labels in FASTA headers, of which all must have one or none; None not to look
+    texts : list to which the labels of the rows are added as they are read, at the latest with their block; the caller
+        may take them out again
 
     Examples
     --------
@@ -94,11 +97,11 @@ def stream(
     if overlap is not None and chosen.byte_codes is None:
         raise ValueError(f"{path} cannot be cut into pieces: the letters of the {chosen.name} alphabet are not bytes.")
 
-    def parts(key: str | None = None) -> Iterator[Part]:
-        return make_parts(path, key)
+    def parts(key: str | None = None, found: list[str] | None = None) -> Iterator[Part]:
+        return make_parts(path, key, found)
 
     cutter = _Cutter(path, chosen, unknown, overlap)
-    return _blocks(cutter, parts(label), _Unique(path, parts) if duplicates == "error" else None)
+    return _blocks(cutter, parts(label, texts), _Unique(path, parts) if duplicates == "error" else None)
 
 
 def _blocks(cutter: _Cutter, parts: Iterator[Part], unique: _Unique | None) -> Iterator[Block]:

@@ -105,7 +105,7 @@ def read_manifest(store: PathLike) -> Manifest:
     if not os.path.exists(store):
         raise FileNotFoundError(f"{store} does not exist.")
     if not os.path.isfile(path):
-        raise FileNotFoundError(
+        raise ValueError(
             f"{store} is not a store: it has no {MANIFEST}; a conversion that was interrupted leaves none."
         )
     if os.path.getsize(path) > MAX_MANIFEST:

@@ -100,6 +100,11 @@ class Stored:
         return len(self.shape)
 
     @property
+    def is_fixed_length(self) -> bool:
+        """Whether all rows have the same number of letters or columns."""
+        return self.ndim == 2
+
+    @property
     def nbytes(self) -> int:
         """Bytes that all rows would take in memory."""
         return self._packing.nbytes(self.manifest.head, len(self), [part.facts for part in self.manifest.parts])
@@ -166,6 +171,11 @@ class Stored:
         place[order] = np.arange(order.size)
         return self._inner.take(self._gathered(numbers[order], ids), place)
 
+    def verify(self) -> None:
+        """Read every part and compare it with its checksums; one that is missing, truncated or changed raises."""
+        for number in range(len(self.manifest.parts)):
+            self._sections(number)
+
     def __len__(self) -> int:
         return self.manifest.rows
 
@@ -178,6 +188,11 @@ class Stored:
             return self.take(key)
         row = int(row_numbers([operator.index(key)], len(self))[0])
         return self._gathered(slice(row, row + 1), True)[0]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        if not self._inner.tabular or self.manifest.head.get("sparse"):
+            raise TypeError(f"The store {self.path} holds {self._inner.noun}, which cannot become an array of numbers.")
+        return np.asarray(self[:], dtype)
 
     def __iter__(self) -> Iterator[Any]:
         for part in self.parts:

@@ -63,7 +63,7 @@ def read(
     label: str | None = "label",
 ) -> Dataset:
     """Read sequences, ids, and labels where every header has ``label=VALUE`` (`label` names another key)."""
-    collector, labels = Collector(path), Labels(path, label)
+    collector, labels = Collector(path), Labels(path, label, [])
     for part in parts(path, labels):
         collector.add(*part)
     X = collector.finish(alphabet, unknown, duplicates)
@@ -78,9 +78,9 @@ def parts(path: PathLike, labels: Labels) -> Iterator[Part]:
     yield from _fastq_parts(path, labels) if is_fastq(path) else _fasta_parts(path, labels)
 
 
-def checked_parts(path: PathLike, label: str | None = None) -> Iterator[Part]:
-    """Yield the parts of a file whose headers all have this key, or none of them; the labels are not kept."""
-    return parts(path, Labels(path, label, keep=False))
+def checked_parts(path: PathLike, label: str | None = None, texts: list[str] | None = None) -> Iterator[Part]:
+    """Yield the parts of a file whose headers all have this key, or none of them; labels are added to `texts`."""
+    return parts(path, Labels(path, label, texts))
 
 
 def is_fastq(path: PathLike) -> bool:
@@ -119,12 +119,11 @@ def sniff_fastq(start: bytes) -> bool:
 
 
 class Labels:
-    """Labels found in headers: every header has one, or none has.  Without `keep` that is all that is looked at."""
+    """Labels found in headers: every header has one, or none has.  Without `texts` that is all that is looked at."""
 
-    def __init__(self, path: PathLike, key: str | None, keep: bool = True):
-        self.path, self.key, self.keep, self.found = path, key, keep, False
+    def __init__(self, path: PathLike, key: str | None, texts: list[str] | None):
+        self.path, self.key, self.texts, self.found = path, key, texts, False
         self.pattern = None if key is None else re.compile(rf"(?:^|\s){re.escape(key)}=(\S+)")
-        self.texts: list[str] = []
         self.first_without: tuple[int, str] | None = None
 
     def add(self, headers: list[str], ids: list[str], lines: Array) -> None:
@@ -134,7 +133,7 @@ class Labels:
         for header, name, line in zip(headers, ids, lines.tolist()):
             if found := self.pattern.search(header):
                 self.found = True
-                if self.keep:
+                if self.texts is not None:
                     self.texts.append(found[1])
             elif self.first_without is None:
                 self.first_without = (line, name)

@@ -53,7 +53,7 @@ def read(
     return Dataset(X, labels.finish(), X.ids, "labelled")
 
 
-def parts(path: PathLike, labels: Labels | None = None) -> Iterator[Part]:
+def parts(path: PathLike, labels: Labels | Texts | None = None) -> Iterator[Part]:
     """Yield the letters of a file in parts of whole lines, with start, line and id of each row."""
     n_tabs = 0
     for block, line in line_blocks(path):
@@ -65,9 +65,9 @@ def parts(path: PathLike, labels: Labels | None = None) -> Iterator[Part]:
             yield _part(block, fields)
 
 
-def letters_only(path: PathLike, label: str | None = None) -> Iterator[Part]:
-    """Yield the parts of a file without its labels, whatever they are called."""
-    return parts(path)
+def streamed_parts(path: PathLike, label: str | None = None, texts: list[str] | None = None) -> Iterator[Part]:
+    """Yield the parts of a file; its labels, whatever they are called, are added to `texts`."""
+    return parts(path, None if texts is None else Texts(texts))
 
 
 def write(path: PathLike, X: Sequences, y: Any, ids: Any = None) -> None:
@@ -163,6 +163,17 @@ class Labels:
         return values[np.concatenate(self.codes)]
 
 
+class Texts:
+    """Adds the labels of the lines to a list."""
+
+    def __init__(self, texts: list[str]) -> None:
+        self.texts = texts
+
+    def add(self, block: bytes, fields: _Fields) -> None:
+        """Add the labels of some lines."""
+        self.texts += spans(block, fields.starts, fields.label_stops)
+
+
 def _label_codes(block: bytes, fields: _Fields, index: dict[bytes, int]) -> Array:
     """Return the number of each line's label in `index`, which grows with new labels."""
     lengths = fields.label_stops - fields.starts
@@ -178,5 +189,5 @@ def _label_codes(block: bytes, fields: _Fields, index: dict[bytes, int]) -> Arra
 
 
 register(
-    Format("labelled", ("sequences",), (".tsv", ".txt", ".tab"), sniff, read, write, BY_LINES + 3, parts=letters_only)
+    Format("labelled", ("sequences",), (".tsv", ".txt", ".tab"), sniff, read, write, BY_LINES + 3, parts=streamed_parts)
 )
