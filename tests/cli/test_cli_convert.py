@@ -34,7 +34,7 @@ def test_there_and_back_again(tmp_path):
     ("out", "options", "message"),
     [
         ("m.txt", (), "is a model of LS-GKM already; there is nothing to convert"),
-        ("m.json", (), "does not say what to write; end it in .kw for a model of kernelweave, .txt for one of LS-GKM, or"),
+        ("m.json", (), "does not say what to write; end it in .kw for a model of kernelweave, .txt for one of LS-GKM"),
         ("m.kw", ("--lmers",), "must end in .txt or .txt.gz"),
     ],
 )
