@@ -18,7 +18,8 @@ from sklearn.preprocessing import StandardScaler
 
 import kernelweave as kw
 from kernelweave.estimators.files import persistence, tree
-from kernelweave.estimators.files.persistence import digest, load, read_header, save
+from kernelweave.estimators.files.container import digest
+from kernelweave.estimators.files.persistence import load, read_header, save
 from kernelweave.kernels.base import Kernel
 from moved import LINE, moved
 

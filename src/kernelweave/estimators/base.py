@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, Self
 
@@ -22,10 +24,11 @@ from kernelweave.estimators.fitting import show_compilation
 from kernelweave.estimators.inputs import new_rows, positive, training_rows
 from kernelweave.estimators.kernel_list import KernelList
 from kernelweave.estimators.stored import loaded, memory_left, part_by_part
-from kernelweave.estimators.targets import TargetKind
+from kernelweave.estimators.targets import TargetKind, Targets
 from kernelweave.kernels import Kernel
 from kernelweave.losses import Loss, make_loss, parameters_for
 from kernelweave.operators.expansion.base import Expansion
+from kernelweave.solvers.checkpoint import Checkpoint
 
 Array = np.ndarray
 INTERCEPTS = {True: "free", "regularized": "regularized", False: "none"}
@@ -39,6 +42,8 @@ class Estimator(BaseEstimator, ABC):
     expansion_: Expansion
     _store_bytes = 0
     """Bytes of the rows of a store that were read into memory."""
+    _record: Checkpoint | None = None
+    """What the runs of a fit write down, while it lasts."""
 
     @classmethod
     @cache
@@ -77,7 +82,40 @@ class Estimator(BaseEstimator, ABC):
             raise ValueError(
                 f"max_iter={self.max_iter!r} must be a positive integer, or -1 for the solver's own limit."
             )
+        if self.checkpoint is not None:
+            from kernelweave.estimators.files.checkpoints import place_of
+
+            place_of(self.checkpoint)
         show_compilation(self.verbose)
+
+    @contextmanager
+    def _recording(self, X: Any, targets: Targets, **more: Any) -> Iterator[None]:
+        """Let the runs inside write down how far they come, where a checkpoint was asked for.
+
+        `more` is what else decides about them, by the names that messages have for it.
+        """
+        if self.checkpoint is None:
+            yield
+            return
+        from kernelweave.estimators.files.checkpoints import open_checkpoint
+
+        data = {"the targets": targets.y, "the sample weights": targets.weight, **more}
+        self._record = open_checkpoint(self, X, data)
+        try:
+            yield
+        finally:
+            self._record.close()
+            del self._record
+
+    def _describe_run(self, width: int | None = None, factorised: bool = False) -> Checkpoint | None:
+        """Return the checkpoint, if there is one, having noted how the next run goes about it.
+
+        `width` is the number of explicit features; those of factorised kernels follow from the tolerance too.
+        """
+        if self._record is not None:
+            features = f"{width} for tol={float(self.tol)}" if factorised else str(width)
+            self._record.describe(solver=self.solver_, held=self.memory_plan_.kind, features=features)
+        return self._record
 
     def _loss(self) -> Loss:
         return make_loss(self.loss, self._task, **self.get_params(deep=False))

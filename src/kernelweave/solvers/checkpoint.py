@@ -95,7 +95,7 @@ class Checkpoint:
         self.pause = every
 
     def describe(self, **how: Any) -> None:
-        """Take note of how the next run goes about it: the solver, the form of the kernels, the number of features."""
+        """Take note of how the next run goes about it: the solver, the form of the kernels, the features."""
         self.how = how
 
     def begin(self, stop: Stop) -> Saved | None:
@@ -111,7 +111,7 @@ class Checkpoint:
 
     def _known(self, entry: Entry, stop: Stop) -> Saved:
         tol, most = entry["stop"]
-        fits = entry["how"].get("width") == self.how.get("width")
+        fits = entry["how"].get("features") == self.how.get("features")
         over = entry["ended"] not in (None, "interrupted") and stop.tol >= tol and stop.max_iter <= most
         same = self.trusted and entry["how"] == self.how and tol == stop.tol
         result = _result(entry, stop.tol)

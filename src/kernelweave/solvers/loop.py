@@ -245,7 +245,7 @@ class Course:
         start = self.problem.restart(found.primal, found.dual) if saved.start else start
         self.solver.init(self.problem, start, self.stop)
         if saved.state is not None:
-            self.solver.resume(saved.state)  # type: ignore[attr-defined]
+            self._resume(saved.state)
         if saved.start:
             self.iteration, self.trace = found.n_iter, found.trace
             self.began -= float(found.trace["seconds"][-1]) if len(found.trace) else 0.0
@@ -253,6 +253,15 @@ class Course:
         if saved.loop is not None:
             self._restore_loop(saved.loop)
         return saved.finished
+
+    def _resume(self, state: Mapping[str, Any]) -> None:
+        try:
+            self.solver.resume(state)  # type: ignore[attr-defined]
+        except (KeyError, AttributeError, IndexError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"The checkpoint holds a state that does not fit {type(self.solver).__name__} ({error!r}); remove the "
+                "file to begin anew."
+            ) from error
 
     def _restore_loop(self, saved: Mapping[str, Any]) -> None:
         restore_ledger(self.ledger, saved["ledger"])

@@ -186,7 +186,10 @@ class CGBoostEstimator(Estimator):
             for line, judge in zip(values, judged)
         ]
         cost = weight if self._task == "novelty" else targets.cost[rows]
-        self._boost(X, training, values, cost, weight, errors)
+        judges = (None, None, None) if held is None else held
+        drawn = {"the validation rows": judges, "the rows held out and the seed": (rows, training.seed)}
+        with self._recording(X, targets, **drawn):
+            self._boost(X, training, values, cost, weight, errors)
 
     def _judged(self, held: ValidationRows) -> Array:
         """Return what the outputs of validation rows should be, (outputs, rows)."""
@@ -209,7 +212,8 @@ class CGBoostEstimator(Estimator):
                     rules = replace(rules, termination=("TR4",), max_rounds=1)
                 validation = None if judges is None or held_error is None else Validation(judges, held_error)
                 problem = self._problem(y, cost)
-                results.append(generate(problem, pool, rules, order, validation, train_error, monitor))
+                record = self._describe_run()
+                results.append(generate(problem, pool, rules, order, validation, train_error, monitor, record))
         self._keep_rounds(results, X, training.rows, pool.scale)
         _warn_unless_converged(results, self.tol)
         _warn_if_sampled(results, pool.n * pool.m)

@@ -58,6 +58,8 @@ class CGBoostClassifier(Classifying, CGBoostEstimator):
     n_jobs : number of workers; None or -1 for every core, -2 for all but one, and so on
     memory_limit : memory for what is held of the kernels, in bytes or as a text such as "4GB"; "auto" for half of the
         free memory
+    checkpoint : file that keeps how far a fit has come, written every minute, or a pair (file, seconds); a fit to the
+        same rows with the same parameters goes on from there, also after a crash and on another machine
     callbacks : list of functions that are called with the progress after each round; a true answer stops the fit
     verbose : 1 logs each round
     random_state : seed of the rows held out and of the draws
@@ -127,6 +129,7 @@ class CGBoostClassifier(Classifying, CGBoostEstimator):
         engine: Any = None,
         n_jobs: int | None = None,
         memory_limit: float | str = "auto",
+        checkpoint: Any = None,
         callbacks: tuple = (),
         verbose: int = 0,
         random_state: Any = 0,
@@ -152,6 +155,7 @@ class CGBoostClassifier(Classifying, CGBoostEstimator):
         self.engine = engine
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
+        self.checkpoint = checkpoint
         self.callbacks = callbacks
         self.verbose = verbose
         self.random_state = random_state

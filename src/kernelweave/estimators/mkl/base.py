@@ -102,7 +102,8 @@ class MKLEstimator(Estimator):
     def _fit(self, X: Any, targets: Targets) -> None:
         """Bind the kernels to checked rows, learn their weights, and set the fitted attributes."""
         rows = distinct_rows(X, targets, self._kernel_list.holds_gram)
-        self._finish(X, targets, rows, self._bind_all(rows.X, rows.targets.weight))
+        with self._recording(X, targets):
+            self._finish(X, targets, rows, self._bind_all(rows.X, rows.targets.weight))
 
     def _finish(self, X: Any, targets: Targets, rows: DistinctRows, operators: Any) -> None:
         """Solve, prove for the kernels that were asked for, and go on with finer values where the gap opens again."""
@@ -239,15 +240,17 @@ class MKLEstimator(Estimator):
         results: list[Result] = []
         for i, problem in enumerate(problems):
             stopped = any(result.interrupted for result in results)
-            params = self.solver_params
+            params, width = self.solver_params, None
             if isinstance(problem.operators, DesignSet):
-                params = split_params(params)[1]
+                params, width = split_params(params)[1], problem.operators.design.width
             self.solver_, self.solver_why_, solver = choose_mkl_solver(self.solver, problem, params)
             self.certifies_ = getattr(solver, "certifies", MKL_SOLVERS[self.solver_].certifies)
             stop, start = Stop(self.tol, 1 if stopped else self.max_iter), None if starts is None else starts[i]
             alone = problem.operators.n <= ONE_THREAD_UP_TO or isinstance(problem.operators, Restrictable)
             with one_blas_thread() if alone else nullcontext():
-                results.append(run(solver, problem, stop, monitor, start))
+                results.append(
+                    run(solver, problem, stop, monitor, start, self._describe_run(width, self._factorised is not None))
+                )
         return results
 
     def _keep_all(self, results: list[Result], X: Any, operators: Any) -> None:

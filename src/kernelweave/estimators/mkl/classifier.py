@@ -41,6 +41,8 @@ class MKLClassifier(Classifying, StreamingClassifier):
     n_jobs : number of workers; None or -1 for every core, -2 for all but one, and so on
     memory_limit : memory for what is held of the kernels, in bytes or as a text such as "4GB"; "auto" for half of the
         free memory
+    checkpoint : file that keeps how far a fit has come, written every minute, or a pair (file, seconds); a fit to the
+        same rows with the same parameters goes on from there, also after a crash and on another machine
     callbacks : list of functions that are called with the progress after each iteration; a true answer stops the fit
     verbose : 1 logs each iteration
 
@@ -103,6 +105,7 @@ class MKLClassifier(Classifying, StreamingClassifier):
         engine: Any = None,
         n_jobs: int | None = None,
         memory_limit: float | str = "auto",
+        checkpoint: Any = None,
         callbacks: tuple = (),
         verbose: int = 0,
     ):
@@ -122,6 +125,7 @@ class MKLClassifier(Classifying, StreamingClassifier):
         self.engine = engine
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
+        self.checkpoint = checkpoint
         self.callbacks = callbacks
         self.verbose = verbose
 

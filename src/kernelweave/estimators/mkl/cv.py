@@ -62,6 +62,8 @@ class MKLClassifierCV(MKLClassifier):
     n_jobs : number of workers; None or -1 for every core, -2 for all but one, and so on
     memory_limit : memory for what is held of the kernels, in bytes or as a text such as "4GB"; "auto" for half of the
         free memory
+    checkpoint : file that keeps how far a fit has come, written every minute, or a pair (file, seconds); a fit to the
+        same rows with the same parameters goes on from there, also after a crash and on another machine
     callbacks : list of functions that are called with the progress after each iteration; a true answer stops the fit
     verbose : 1 logs each iteration
 
@@ -131,6 +133,7 @@ class MKLClassifierCV(MKLClassifier):
         engine: Any = None,
         n_jobs: int | None = None,
         memory_limit: float | str = "auto",
+        checkpoint: Any = None,
         callbacks: tuple = (),
         verbose: int = 0,
     ):
@@ -152,6 +155,7 @@ class MKLClassifierCV(MKLClassifier):
         self.engine = engine
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
+        self.checkpoint = checkpoint
         self.callbacks = callbacks
         self.verbose = verbose
 
@@ -181,9 +185,16 @@ class MKLClassifierCV(MKLClassifier):
         targets = self._learns.read(self, X, y, sample_weight)
         if self.scoring == "roc_auc" and len(self.classes_) > 2:
             raise ValueError("scoring='roc_auc' is for two classes; use 'accuracy' or 'balanced_accuracy'.")
+        folds = list(check_cv(self.cv, targets.y, classifier=True).split(np.zeros(len(targets.y)), targets.y))
+        place = "elsewhere" if isinstance(self._engine(), Remote) else "here"
+        with self._recording(X, targets, **{"the folds": folds, "where the folds are solved": place}):
+            self._choose_and_learn(X, targets, folds)
+        return self
+
+    def _choose_and_learn(self, X: Any, targets: Targets, folds: list[tuple[Array, Array]]) -> None:
+        """Try every norm and C on every fold, then learn from all rows with the best."""
         rows = distinct_rows(X, targets, self._kernel_list.holds_gram)
         operators = self._bind_all(rows.X, rows.targets.weight)
-        folds = list(check_cv(self.cv, targets.y, classifier=True).split(np.zeros(len(targets.y)), targets.y))
         self.cv_scores_ = np.empty((len(self._tried_norms), len(self.Cs), len(folds)))
         paths = np.zeros((len(self._tried_norms), len(self.Cs), len(folds), operators.m))
         jobs = [(i, j) for i in range(len(self._tried_norms)) for j in range(len(folds))]
@@ -196,13 +207,14 @@ class MKLClassifierCV(MKLClassifier):
         self._trial_norm = self.norm_
         chosen = replace(rows, targets=replace(rows.targets, cost=self.C_ * rows.targets.cost))
         self._finish(X, replace(targets, cost=self.C_ * targets.cost), chosen, operators)
-        return self
 
     def _for(self, engine: Engine) -> Self:
         """Return the estimator that solves the folds: a plain one for other processes, where nobody listens."""
         if not isinstance(engine, Remote):
             return self
-        return copy.copy(self).set_params(engine="serial", callbacks=(), verbose=0)
+        there = copy.copy(self).set_params(engine="serial", callbacks=(), verbose=0, checkpoint=None)
+        there._record = None  # other processes do not write to the file of this one
+        return there
 
     def _path(self, operators: Any, targets: Targets, held: Held) -> tuple[Array, Array]:
         """Return the held-out score and the weights for each C, every solution started from the one before."""

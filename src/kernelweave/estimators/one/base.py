@@ -44,7 +44,8 @@ class KernelEstimator(Estimator):
         loss, rows = self._loss(), distinct_rows(X, targets, self._kernel_list.holds_gram)
         operator, few = self._bind(rows.X, rows.targets.weight), rows.targets
         problems = (Problem(operator, loss, y, few.cost, self._intercept(), few.total) for y in few.values)
-        results = self._solve(problems)
+        with self._recording(X, targets):
+            results = self._solve(problems)
         refuse_if_noise_counts([self.kernel_], rows.X, results, self.tol, NEEDED)
         results = rows.spread(results, targets.cost)
         self._keep(results, X)
@@ -70,7 +71,7 @@ class KernelEstimator(Estimator):
             stopped = any(result.interrupted for result in results)
             stop = Stop(self.tol, 1 if stopped else self.max_iter)
             self.solver_, self.solver_why_, solver = choose_svm_solver(self.solver, problem, self.solver_params)
-            result = run(solver, problem, stop, monitor)
+            result = run(solver, problem, stop, monitor, checkpoint=self._describe_run())
             results.append(proved_for_one(result, problem, self.tol))
         return results
 

@@ -35,6 +35,8 @@ class KernelClassifier(Classifying, KernelEstimator):
     n_jobs : number of workers; None or -1 for every core, -2 for all but one, and so on
     memory_limit : memory for what is held of the kernels, in bytes or as a text such as "4GB"; "auto" for half of the
         free memory
+    checkpoint : file that keeps how far a fit has come, written every minute, or a pair (file, seconds); a fit to the
+        same rows with the same parameters goes on from there, also after a crash and on another machine
     callbacks : list of functions that are called with the progress after each iteration; a true answer stops the fit
     verbose : 1 logs each iteration
 
@@ -87,6 +89,7 @@ class KernelClassifier(Classifying, KernelEstimator):
         engine: Any = None,
         n_jobs: int | None = None,
         memory_limit: float | str = "auto",
+        checkpoint: Any = None,
         callbacks: tuple = (),
         verbose: int = 0,
     ):
@@ -104,6 +107,7 @@ class KernelClassifier(Classifying, KernelEstimator):
         self.engine = engine
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
+        self.checkpoint = checkpoint
         self.callbacks = callbacks
         self.verbose = verbose
 

@@ -15,7 +15,8 @@ that takes no more than `CHEAP` kernel values, else by the columns of the last r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,11 @@ from kernelweave.solvers.boost.problem import Array, BoostProblem
 from kernelweave.solvers.boost.rules import Rules, Validation
 from kernelweave.solvers.boost.stages import BoostResult, Stages
 from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint, relative_gap
+from kernelweave.solvers.checkpoint import Checkpoint
 from kernelweave.solvers.choose import choose_master
-from kernelweave.solvers.loop import Limits, Monitor, Stop, run
+from kernelweave.solvers.loop import Limits, Monitor, Progress, Stop, run
 from kernelweave.solvers.result import Result
+from kernelweave.solvers.state import Resumable
 
 CHEAP = 2e8
 """Kernel values of a last scan that is done for the certificate alone: about a second's work."""
@@ -48,6 +51,7 @@ def generate(
     validation: Validation | None = None,
     train_error: Callable[[Array], float] | None = None,
     monitor: Monitor | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> BoostResult:
     """Solve a problem over the columns of a pool.
 
@@ -57,6 +61,7 @@ def generate(
     validation : needed for TR3; where given, its error is in the trace whatever the rules
     train_error : error of training outputs, for the trace
     monitor : called after each round; a true answer ends the run
+    checkpoint : keeps how far the rounds have come, for a run that goes on from there
 
     Examples
     --------
@@ -74,12 +79,23 @@ def generate(
         raise ValueError("TR3 ends a fit by the validation error; give validation rows.")
     solver = Generation(problem, pool, rules, order, validation, train_error)
     stop = Stop(rules.tol, rules.max_rounds)
-    done = run(solver, problem, stop, lambda progress: (monitor is not None and monitor(progress)) or solver.ended)
+
+    def asked(progress: Progress) -> bool:
+        return bool(monitor is not None and monitor(progress)) or solver.ended
+
+    done = run(solver, problem, stop, asked, checkpoint=checkpoint)
     return solver.result(done)
 
 
-class Generation:
+class Generation(Resumable):
     """The rounds, as `loop.run` drives them; arguments as for `generate`."""
+
+    keeps = (
+        "kernels rows blocks stages best best_error tightened found errors reason pricing.rng pricing.inside "
+        "pricing.seen pricing.when pricing.round pricing.level pricing.entered"
+    )
+    same_bits = False  # with the 1-norm: a linear programme that was built again rounds otherwise
+    lasting = True  # the model is that of a round, not the best point
 
     limits = Limits(5000, patience=500)
 
@@ -106,6 +122,7 @@ class Generation:
         )  # fmt: skip
         self.kernels, self.rows = np.empty(0, np.int64), np.empty(0, np.int64)
         self.new_columns: list[Array] = []
+        self.blocks: list[int] = []
         self.stages, self.best, self.best_error, self.tightened = Stages(), 0, np.inf, 0
         self.found: Restricted | None = None
         self.priced: Priced | None = None
@@ -120,6 +137,38 @@ class Generation:
 
     def init(self, problem: BoostProblem, start: Any, stop: Stop) -> None:
         """Begin without columns, as set up."""
+
+    def state(self) -> dict[str, Any]:
+        """Return what is kept: of columns, which they are."""
+        priced, scan = self.priced, self.scan
+        return {
+            **(super().state() or {}), "master": self.master.state(),
+            "priced": None if priced is None else replace(priced, columns=np.empty((0, 0))),
+            "scan": None if scan is None else (scan[0], replace(scan[1], columns=np.empty((0, 0)))),
+        }  # fmt: skip
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Make the columns in use again, in the order in which they entered."""
+        parts = ("master", "priced", "scan")
+        super().resume({name: value for name, value in state.items() if name not in parts})
+        cuts = np.cumsum(self.blocks)[:-1]
+        entered = list(zip(np.split(self.kernels, cuts), np.split(self.rows, cuts))) if self.blocks else []
+        self.master.resume((self._columns(*block) for block in entered), state["master"])
+        for kernels, rows in entered:
+            self._judge_by(kernels, rows)
+        priced, scan = state["priced"], state["scan"]
+        if priced is not None:
+            self.priced = replace(priced, columns=self._columns(priced.kernels, priced.rows))
+        if scan is not None:
+            assert self.found is not None
+            self.scan = (self.found, self.priced) if self.priced is not None else scan
+
+    def _columns(self, kernels: Array, rows: Array) -> Array:
+        """Return columns, (n, k)."""
+        out = np.empty((self.pool.n, len(rows)), order="F")
+        for kernel in np.unique(kernels):
+            out[:, kernels == kernel] = self.pool.columns(int(kernel), rows[kernels == kernel])
+        return out
 
     def step(self) -> None:
         """Let columns enter, solve the restricted problem, and look for the next columns."""
@@ -204,11 +253,16 @@ class Generation:
         capacity = self._columns_left()
         kernels, rows = priced.kernels[:capacity], priced.rows[:capacity]
         self.master.add(priced.columns[:, :capacity])
+        self._judge_by(kernels, rows)
+        self.blocks.append(len(rows))
+        self.pricing.enter(kernels, rows)
+        self.kernels, self.rows = np.append(self.kernels, kernels), np.append(self.rows, rows)
+
+    def _judge_by(self, kernels: Array, rows: Array) -> None:
+        """Compute columns on the validation rows."""
         if self.validation is not None:
             for kernel in np.unique(kernels):
                 self.new_columns.append(self.validation.rows.columns(int(kernel), rows[kernels == kernel]))
-        self.pricing.enter(kernels, rows)
-        self.kernels, self.rows = np.append(self.kernels, kernels), np.append(self.rows, rows)
 
     def _judge(self, found: Restricted) -> tuple[float, float]:
         """Return the errors of a model; TR3 ends the run where the validation error has long not improved."""

@@ -14,6 +14,7 @@ import numpy as np
 from kernelweave.solvers.boost.diverse import spread
 from kernelweave.solvers.boost.masters.restricted import Restricted
 from kernelweave.solvers.boost.problem import Array
+from kernelweave.solvers.state import record
 
 if TYPE_CHECKING:
     from kernelweave.solvers.boost.pricing import Pricing
@@ -22,6 +23,7 @@ CHOICE, MOST_VALUES = 3, 2e7
 """Columns to choose from, for each that may enter, and the numbers that they may take."""
 
 
+@record
 @dataclass(frozen=True)
 class Priced:
     """What a round of pricing found.

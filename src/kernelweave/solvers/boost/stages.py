@@ -9,8 +9,10 @@ import numpy as np
 from kernelweave.solvers.boost.masters.restricted import Restricted
 from kernelweave.solvers.boost.problem import Array
 from kernelweave.solvers.result import Trace
+from kernelweave.solvers.state import record
 
 
+@record
 @dataclass(frozen=True)
 class Stage:
     """The model of one round: which columns have a coefficient, and which."""
@@ -22,6 +24,7 @@ class Stage:
     objective: float
 
 
+@record
 @dataclass
 class Stages:
     """The models of all rounds; columns are numbered in the order in which they entered."""

@@ -32,11 +32,12 @@ def basis_of(model: Any) -> dict[str, list[int]]:
 
 
 def set_basis(model: Any, basis: dict[str, list[int]]) -> None:
-    """Let a programme go on from a basis that `basis_of` gave."""
+    """Let a programme go on from a basis that `basis_of` gave; its solutions are the same up to rounding."""
     made = highspy.HighsBasis()
     made.col_status = [highspy.HighsBasisStatus(one) for one in basis["columns"]]
     made.row_status = [highspy.HighsBasisStatus(one) for one in basis["rows"]]
     if made.col_status:
+        made.valid, made.alien = True, False
         model.setBasis(made)
 
 

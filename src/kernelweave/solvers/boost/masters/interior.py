@@ -12,7 +12,9 @@ feasible.  Rows without cost have no price; they are left out.  A regularised in
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -62,6 +64,16 @@ class InteriorMaster:
     def add(self, columns: Array) -> None:
         """Add columns (n, k) of kernel values."""
         self.features = np.asfortranarray(np.hstack([self.features, columns]))
+
+    def state(self) -> dict[str, Any]:
+        """Return nothing: every solution starts from the middle."""
+        return {}
+
+    def resume(self, blocks: Iterable[Array], state: dict[str, Any]) -> None:
+        """Add columns as they came; their Gram matrix grows as it did."""
+        for columns in blocks:
+            self.add(columns)
+            self._grown_gram(self.features if len(self.paid) == self.problem.n else self.features[self.paid])
 
     def solve(self, tol: float) -> Restricted:
         """Return the optimum over all columns added; coefficients that rest at their bound are exactly zero."""

@@ -21,11 +21,14 @@ the tolerances of HiGHS, which are absolute, mean the same for every problem.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 
 from kernelweave.solvers.boost.masters.restricted import Restricted, restricted
 from kernelweave.solvers.boost.problem import Array, BoostProblem
-from kernelweave.solvers.lp.highs import INFINITY, quiet_model, solve
+from kernelweave.solvers.lp.highs import INFINITY, basis_of, quiet_model, set_basis, solve
 
 TOLERANCE = 1e-9
 """How far HiGHS may miss a constraint, in units of costs and targets."""
@@ -89,6 +92,16 @@ class LPMaster:
         """Add columns (n, k) of kernel values."""
         self.features = np.asfortranarray(np.hstack([self.features, columns]))
         self._add_scores(columns, self.problem.positive)
+
+    def state(self) -> dict[str, Any]:
+        """Return the basis."""
+        return {"basis": basis_of(self.lp)}
+
+    def resume(self, blocks: Iterable[Array], state: dict[str, Any]) -> None:
+        """Add columns as they came, and go on from a basis."""
+        for columns in blocks:
+            self.add(columns)
+        set_basis(self.lp, state["basis"])
 
     def _add_scores(self, columns: Array, positive: bool) -> None:
         """Limit the scores of some columns."""

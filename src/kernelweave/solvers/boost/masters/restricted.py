@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from kernelweave.solvers.boost.problem import Array, BoostProblem
 from kernelweave.solvers.certificate import relative_gap
+from kernelweave.solvers.state import record
 
 
+@record
 @dataclass(frozen=True)
 class Restricted:
     """A solution over the columns added so far.
@@ -44,6 +47,12 @@ class Master(Protocol):
 
     def add(self, columns: Array) -> None:
         """Add columns (n, k) of kernel values."""
+
+    def state(self) -> dict[str, Any]:
+        """Return what the next solution starts from, without the columns."""
+
+    def resume(self, blocks: Iterable[Array], state: dict[str, Any]) -> None:
+        """Add columns as they came, block after block, and go on from a state."""
 
     def solve(self, tol: float) -> Restricted:
         """Return the solution over all columns added, to a relative gap (as far as rounding allows)."""

@@ -66,6 +66,7 @@ class SILPChunking(Resumable):
     """
 
     keeps = "kept.beta lower theta rule q d point proof"
+    same_bits = False  # a linear programme that was built again rounds otherwise
     limits = Limits(2000, rows=20, patience=500, instead=("level", "hessian", "lp"))
 
     def __init__(self, chunk_size: int = 128):

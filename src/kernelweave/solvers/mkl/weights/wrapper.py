@@ -143,6 +143,7 @@ class CutWrapper(Wrapper):
     """A wrapper that keeps a cut of each evaluation: the master programme bounds J from below and proves it."""
 
     keeps = "lower proof"
+    same_bits = False  # a linear programme that was built again rounds otherwise
     proof: Array
 
     def init(self, problem: MKLProblem, start: PrimalPoint | None, stop: Stop) -> None:
