@@ -17,7 +17,7 @@ from kernelweave._version import __version__
 
 if TYPE_CHECKING:
     from kernelweave import datasets
-    from kernelweave.data import Alphabet, Lattices, Sequences, Views
+    from kernelweave.data import Alphabet, Lattices, Sequences, Stored, Views
     from kernelweave.estimators import (
         CGBoostClassifier,
         CGBoostNovelty,
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     )
 
 _ROOMS = {
-    "data": ("Alphabet", "Lattices", "Sequences", "Views"),
+    "data": ("Alphabet", "Lattices", "Sequences", "Stored", "Views"),
     "io": ("read", "read_fasta"),
     "io.lattices": ("read_lattices",),
     "kernels": (
@@ -113,6 +113,7 @@ __all__ = [  # noqa: RUF022 - in the order of use: data, kernels, estimators, fi
     "Lattices",
     "Sequences",
     "Views",
+    "Stored",
     "datasets",
     "read",
     "read_fasta",

@@ -4,6 +4,7 @@ from kernelweave.data.generators import datasets
 from kernelweave.data.kinds import KINDS, Description, RowKind, register
 from kernelweave.data.lattices.kind import Lattices
 from kernelweave.data.selection import select
+from kernelweave.data.stores import Stored
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.kind import Sequences
 from kernelweave.data.tables import TableKind
@@ -17,6 +18,7 @@ __all__ = [
     "Lattices",
     "RowKind",
     "Sequences",
+    "Stored",
     "TableKind",
     "Views",
     "datasets",

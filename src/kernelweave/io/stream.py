@@ -24,6 +24,9 @@ from kernelweave.io.registry import FORMATS, named
 from kernelweave.io.sniff import sniff
 
 Array = np.ndarray
+MOST_MERGED = 1 << 22
+"""Hashes of ids that are merged into one sorted run: merging takes as much memory again, looking into a few runs more
+hardly any time."""
 
 
 def streamed_formats() -> list[str]:
@@ -193,7 +196,7 @@ class _Unique:
         if suspects:
             self._check_ids(suspects, int(lines[-1]))
         self.runs.append(new)
-        while len(self.runs) > 1 and 2 * self.runs[-1].size > self.runs[-2].size:
+        while len(self.runs) > 1 and MOST_MERGED > 2 * self.runs[-1].size > self.runs[-2].size:
             self.runs[-2:] = [np.concatenate(self.runs[-2:])]
             self.runs[-1].sort()
 
