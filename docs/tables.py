@@ -162,6 +162,22 @@ def mkl_solvers() -> Table:
 
 
 @table
+def resuming() -> Table:
+    """Return how each solver goes on from a checkpoint."""
+    from kernelweave.solvers.mkl import MKL_SOLVERS
+    from kernelweave.solvers.state import resumes_with_same_bits
+    from kernelweave.solvers.svm import SVM_SOLVERS
+
+    every = SVM_SOLVERS | {name: entry.make for name, entry in MKL_SOLVERS.items()}
+    rows = {}
+    for name, make in every.items():
+        kept = "its state" if hasattr(make, "resume") else "the best point"
+        ends = "the same bits" if resumes_with_same_bits(make) else "the same objective, within the gap"
+        rows[name] = (code(f'"{name}"'), "one kernel" if name in SVM_SOLVERS else "many kernels", kept, ends)
+    return Table(("`solver=`", "for", "goes on from", "ends with"), rows)
+
+
+@table
 def terminations() -> Table:
     """Return the rules that end a fit of CG-Boost."""
     from kernelweave.solvers.boost.rules import TERMINATIONS

@@ -26,7 +26,7 @@ def inspect(model: o.Model, explaining: o.Explaining, show: o.Show) -> None:
     Where it compares k-mers at positions, also learned weights by degree and position and the best k-mers; where it
     counts n-grams of text, sequences or lattices, those that decide most; of many gapped k-mers on dna, the best motifs
     with wildcards. Of a mixture (cgboost), the columns of each kernel. Of a store of rows, what it holds, after every
-    part was compared with its checksums.
+    part was compared with its checksums. Of a checkpoint, how far the training has come.
 
     \b
     Examples:
@@ -42,6 +42,10 @@ def inspect(model: o.Model, explaining: o.Explaining, show: o.Show) -> None:
     check_readable(model)
     if os.path.isdir(model):
         return inspect_store(model, Output(show.json, show.quiet))
+    from kernelweave.estimators.files.checkpoints import read_progress
+
+    if (progress := read_progress(model)) is not None:
+        return _checkpoint(model, progress, Output(show.json, show.quiet))
     from kernelweave.cli.rows import last_step
     from kernelweave.estimators import load
     from kernelweave.estimators.files.persistence import read_header
@@ -67,6 +71,20 @@ def inspect(model: o.Model, explaining: o.Explaining, show: o.Show) -> None:
     shown = [("file", file), *_lines(found, fitted), *explain.lines(learned)]
     say.result({**values, **learned}, shown + ([("picture", learned["plot"])] if "plot" in learned else []))
     explain.table(learned, say)
+
+
+def _checkpoint(path: str, progress: dict[str, Any], say: Output) -> None:
+    """Say how far a fit has come."""
+    size, gap = os.path.getsize(path), progress["gap"]
+    values = {"checkpoint": path, "bytes": size, **progress}
+    runs = f"{progress['finished']} of {progress['runs']} runs so far finished"
+    reached = "no gap yet" if gap is None else f"gap {max(gap, 0.0):.2g}"
+    lines = [
+        ("file", f"{path} ({size_of(size)}), checkpoint of kernelweave {progress['library']}"),
+        ("fit", f"{progress['estimator']}, {runs}, {progress['seconds']:.1f} s"),
+        ("last run", f"{progress['solver']}, iteration {progress['iteration']}, {reached}"),
+    ]  # fmt: skip
+    say.result(values, lines)
 
 
 def _learned(core: Any, model: str, e: o.Explaining) -> dict[str, Any]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import signal
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -116,8 +118,11 @@ class ProgressLine(Status):
 
     def __call__(self, progress: Any) -> bool:
         """Show one iteration; never ask for a stop."""
-        if progress.iteration == 1:
+        if progress.iteration == 1 or progress.resumed:
             self.part += 1
+        if progress.resumed:
+            self._resume(progress)
+            return False
         now = time.monotonic()
         if self.status:
             self.status.update(self._line(progress))
@@ -126,14 +131,41 @@ class ProgressLine(Status):
             self.shown = now
         return False
 
+    def _resume(self, progress: Any) -> None:
+        """Say where a checkpoint lets the training go on."""
+        if not self.quiet:
+            gap = f"gap {max(progress.gap, 0.0):.2g}" if math.isfinite(progress.gap) else "no gap yet"
+            text = f"{self._name()}at iteration {progress.iteration}, {gap}"
+            self.console.print(f"{'resuming':<{WIDTH}}{text}", soft_wrap=True)
+
+    def _name(self) -> str:
+        """Return the part that is trained, where there are several."""
+        return f"{self.parts[self.part]}  " if self.part < len(self.parts) and len(self.parts) > 1 else ""
+
     def _line(self, progress: Any) -> str:
         rate = progress.iteration / max(progress.seconds, 1e-9)
-        part = f"{self.parts[self.part]}  " if self.part < len(self.parts) and len(self.parts) > 1 else ""
         gap = f"gap {max(progress.gap, 0.0):.2e}" if math.isfinite(progress.gap) else "no gap yet"
         return (
-            f"{part}iteration {progress.iteration}  {gap}{progress.further()}  {progress.seconds:.1f} s  "
+            f"{self._name()}iteration {progress.iteration}  {gap}{progress.further()}  {progress.seconds:.1f} s  "
             f"{rate:.3g} iterations/s"
         )
+
+
+@contextmanager
+def ending_is_interrupting() -> Iterator[None]:
+    """Let a request to end the process (SIGTERM) do what Ctrl-C does, so that a checkpoint is written."""
+
+    def interrupt(*given: Any) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    former = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)
 
 
 @contextmanager

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from kernelweave.cli import options as o
 from kernelweave.cli.paths import check_readable
-from kernelweave.cli.show import INTERRUPTED, Output, ProgressLine, heard, one_line, size_of
+from kernelweave.cli.show import INTERRUPTED, Output, ProgressLine, ending_is_interrupting, heard, one_line, size_of
 
 if TYPE_CHECKING:
     from kernelweave.io import Dataset
@@ -38,8 +39,10 @@ def train(data: o.Rows, out: o.ModelOut, learning: o.Learning, reading: o.Readin
       kernelweave train news.jsonl --label topic --kernel ngram:5 --out news.kw
       kernelweave train calls.plf.tsv.gz --kernel ngram:2 --out calls.kw
       kernelweave train calls.fst.txt.gz --labels calls.tsv --out calls.kw
+      kernelweave train large.tsv --checkpoint large.kwc --out large.kw
 
     Ctrl-C ends the training early and saves the best model so far (exit code 130).
+    With --checkpoint, the same command then goes on where it was.
     The certificate tells how far, at most, its objective is from the best one possible.
     """
     check_readable(data, reading.labels, reading.negative, reading.symbols)
@@ -50,6 +53,12 @@ def train(data: o.Rows, out: o.ModelOut, learning: o.Learning, reading: o.Readin
 
     say, task = Output(show.json, show.quiet), learning.task
     check_writable(out)
+    checkpoint = learning.effort.checkpoint
+    if checkpoint is not None:
+        check_writable(checkpoint)
+        _refuse_overwriting(checkpoint, [data, reading.labels, reading.negative], "--checkpoint")
+        if os.path.realpath(checkpoint) == os.path.realpath(out):
+            raise ValueError(f"--checkpoint and --out are the same file, {out}; give the checkpoint another name.")
     asked = [parse(text) for text in learning.kernel or ()]
     model = _estimator(learning)
     rows = read_rows(data, reading)
@@ -92,10 +101,10 @@ def _estimator(learning: o.Learning) -> Any:
     return model
 
 
-def _refuse_overwriting(out: str, inputs: list[str | None]) -> None:
+def _refuse_overwriting(out: str, inputs: list[str | None], name: str = "--out") -> None:
     for path in inputs:
         if path and os.path.exists(out) and os.path.samefile(out, path):
-            raise ValueError(f"--out {out} would overwrite the data; choose another name.")
+            raise ValueError(f"{name} {out} would overwrite the data; choose another name.")
 
 
 def _targets(rows: Dataset, path: str, task: str, label: str | None) -> Any:
@@ -187,10 +196,11 @@ def _fit(whole: Any, model: Any, X: Any, y: Any, say: Output) -> tuple[float, li
     """Fit with a progress line; return seconds and warnings."""
     parts = [] if y is None else list(_counts(y)) if hasattr(model, "class_weight") else []
     began = time.perf_counter()
-    with heard() as warned, ProgressLine(say.quiet, parts if len(parts) > 2 else []) as line:
+    ended = nullcontext() if model.checkpoint is None else ending_is_interrupting()
+    with ended, heard() as warned, ProgressLine(say.quiet, parts if len(parts) > 2 else []) as line:
         model.set_params(callbacks=(line,))
         whole.fit(X, y)
-    model.set_params(callbacks=())
+    model.set_params(callbacks=(), checkpoint=None)
     return time.perf_counter() - began, warned
 
 

@@ -78,10 +78,26 @@ class Effort:
     ] = None
     jobs: Annotated[int | None, option(LEARN, "Number of threads (default one for each core).")] = None
 
+    checkpoint: Annotated[
+        str | None,
+        option(
+            LEARN,
+            "Keep how far the training has come in this file; the same command goes on from there, also after a crash "
+            "and on another machine.",
+            metavar="FILE",
+        ),
+    ] = None
+    checkpoint_every: Annotated[
+        float | None, option(LEARN, "Seconds between two writes of the checkpoint (default 60).", min=0.0)
+    ] = None
+
     def given(self) -> dict[str, Any]:
         """Return the parameters of an estimator, None for those that were not given."""
+        if self.checkpoint_every is not None and self.checkpoint is None:
+            raise ValueError("--checkpoint-every is about the file that --checkpoint names; give it too.")
+        place = self.checkpoint if self.checkpoint_every is None else (self.checkpoint, self.checkpoint_every)
         limits = {"tol": self.tol, "max_iter": self.max_iter, "memory_limit": self.memory_limit}
-        return {**limits, "n_jobs": self.jobs}
+        return {**limits, "n_jobs": self.jobs, "checkpoint": place}
 
 
 @dataclass(frozen=True)

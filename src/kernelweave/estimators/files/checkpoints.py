@@ -110,6 +110,16 @@ def _progress(runs: list[Entry]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def read_progress(path: str) -> dict[str, Any] | None:
+    """Return how far the fit of a checkpoint has come, None for a file that is none."""
+    try:
+        header = CHECKPOINTS.header(path)
+    except (ValueError, OSError):
+        return None
+    name = str(header["fit"]["the estimator"].get("text", "")).strip("'")
+    return {"estimator": name, "library": header["library"], **header["progress"]}
+
+
 def asked_of(estimator: Any, X: Any, data: Mapping[str, Any]) -> Asked:
     """Return what a fit is asked: the estimator, its parameters, the rows, and further data."""
     given = {key: value for key, value in estimator.get_params(deep=False).items() if key not in CHANGEABLE}
