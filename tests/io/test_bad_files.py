@@ -27,7 +27,7 @@ TABLE: dict[str, tuple[str | bytes, dict, str]] = {
     "garbage": (
         GARBAGE,
         {},
-        "bad holds binary data of an unknown format; known are npz, sequences, lattices, store, fasta",
+        "bad holds binary data of an unknown format; known are npz, parquet, sequences, lattices, store",
     ),
     "garbage as fasta": (GARBAGE, {"format": "fasta"}, "bad is not a text file: it holds a zero byte at 0"),
     "garbage as npz": (GARBAGE, {"format": "npz"}, "bad cannot be read as npz: it is damaged or not an archive"),
@@ -39,7 +39,7 @@ TABLE: dict[str, tuple[str | bytes, dict, str]] = {
         "bad is truncated: its gzip",
     ),
     "damaged gzip": (b"\x1f\x8b\x08\x00garbage-garbage", {"format": "fasta"}, "bad is damaged: its gzip data"),
-    "unknown format": (">a\nA\n", {"format": "word"}, "no format 'word'; known are npz, sequences"),
+    "unknown format": (">a\nA\n", {"format": "word"}, "no format 'word'; known are npz, parquet, sequences"),
     "unknown option": (">a\nA\n", {"header": True}, "read as fasta, which has no option 'header'; it has alphabet"),
     "unknown alphabet": (">a\nA\n", {"alphabet": "dan"}, "no alphabet named 'dan'; built-in ones are dna"),
     "unknown policy": (">a\nA\n", {"unknown": "skip"}, "unknown='skip' is not valid; use 'error' or 'mask'"),

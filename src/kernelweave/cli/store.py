@@ -50,6 +50,8 @@ def _to_store(source: str, out: str, reading: Reading, append: bool, say: Output
     names = None
     with Pace("converting", "rows", say.quiet) as pace:
         blocks = _streamed(source, out, reading, append)
+        if blocks is None and (found := _table(source, reading)) is not None:
+            names, blocks = found
         if blocks is None:
             data = read_rows(source, reading, mapped=True)
             names, blocks = data.feature_names, data_blocks(data)
@@ -59,6 +61,18 @@ def _to_store(source: str, out: str, reading: Reading, append: bool, say: Output
     values = {"source": source, "out": out, "rows": len(X), "parts": len(X.parts), "bytes": size, "seconds": seconds}
     values |= {"kind": X.row_kind.name, "labels": list(X.manifest.classes), "fingerprint": X.fingerprint}
     say.result(values, [("stored", f"{out}: {kind_of(X).summary(X)}, {size_of(size)}, {seconds:.1f} s")])
+
+
+def _table(source: str, reading: Reading) -> Any:
+    """Return names and blocks of a table that is read in blocks, None where a file has to be read whole."""
+    from kernelweave.io import sniff
+    from kernelweave.io.stores import table_blocks
+
+    return (
+        None
+        if reading.labels or reading.negative
+        else table_blocks(source, reading.format or sniff(source), **reading.given())
+    )
 
 
 def _streamed(source: str, out: str, reading: Reading, append: bool) -> Iterator[Block] | None:

@@ -7,7 +7,7 @@ then know it.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,7 @@ class Format:
     parts : from a path, the key of labels and a list to which labels are added (None for neither) to an iterator of
         parts of letters, where files are read in blocks
     machines : reader of lattices as they stand in the file; see `kernelweave.io.lattices`
+    blocks : like `read`, but to an iterator of `Dataset`, where tables are read in blocks
     """
 
     name: str
@@ -50,6 +51,7 @@ class Format:
     sniff_named: Sniff | None = None
     parts: Callable[..., Any] | None = None
     machines: Callable[..., Any] | None = None
+    blocks: Callable[..., Iterator[Dataset]] | None = None
 
     @property
     def options(self) -> list[str]:

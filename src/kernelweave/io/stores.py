@@ -7,6 +7,7 @@ on all letters.  Labels come with the blocks, out of headers or the first column
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,6 +101,18 @@ def inferred_alphabet(path: PathLike, format: str) -> Alphabet:
     if not counts.any():
         raise ValueError(f"{path}: no sequence has letters from which to infer an alphabet; name one.")
     return infer_from_counts(counts)
+
+
+def table_blocks(path: PathLike, format: str, **options: Any) -> tuple[tuple[str, ...] | None, Iterator[Block]] | None:
+    """Return names of columns and blocks of a table, None for formats whose files are read whole."""
+    read_blocks = named(format).blocks
+    if read_blocks is None:
+        return None
+    parts = read_blocks(path, **options)
+    first = next(parts, None)
+    if first is None:
+        raise ValueError(f"{path} holds no rows.")
+    return first.feature_names, (Block(part.X, part.y, part.ids) for part in chain([first], parts))
 
 
 def data_blocks(data: Dataset) -> Iterator[Block]:

@@ -9,7 +9,9 @@ import typer
 
 from kernelweave.cli.options.groups import DATA, LATTICES, option
 
-FORMATS = "FASTA/FASTQ, label-TAB-sequence, JSON lines, CSV/TSV, npz, libsvm or lattices, plain or gzip, or a store"
+FORMATS = (
+    "FASTA/FASTQ, label-TAB-sequence, JSON lines, CSV/TSV, npz, parquet, libsvm or lattices, plain or gzip, or a store"
+)
 
 Rows = Annotated[str, typer.Argument(metavar="DATA", help=f"File of rows: {FORMATS}.", show_default=False)]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model file written by 'train'.", show_default=False)]
@@ -40,8 +42,8 @@ class Reading:
         str | None,
         option(
             DATA,
-            "fasta, fastq, labelled, jsonl, table, npz, libsvm, plf, openfst, kaldi, slf, sequences, lattices or "
-            "store; found by looking at the file.",
+            "fasta, fastq, labelled, jsonl, table, npz, parquet, libsvm, plf, openfst, kaldi, slf, sequences, lattices "
+            "or store; found by looking at the file.",
             metavar="NAME",
         ),
     ] = None
