@@ -8,6 +8,7 @@ from scipy import sparse
 
 from kernelweave.data import KINDS, Description, GramRows, Lattices, RowKind, Sequences, Views, register
 from kernelweave.data.kinds import convert, describe, find, kind_of, matched, n_rows, named, take
+from kernelweave.data.stores import write_store
 from kernelweave.estimators.files.tree import Reader, Writer
 
 WORDS = Sequences.from_tokens([["to", "be"], ["or"], ["not", "to", "be"], []], ids=["a", "b", "c", "d"])
@@ -61,6 +62,24 @@ def test_rows_go_through_a_model_file(name, X):
     again = Reader(writer.tensors).value(node)
     assert same(again["rows"], X)
     assert again["described"] == describe(X)
+
+
+@each_case
+def test_rows_go_through_a_store(name, X, tmp_path):
+    if kind_of(X).packing is None:
+        with pytest.raises(TypeError, match=f"cannot be stored where they are {kind_of(X).noun}"):
+            write_store(tmp_path / "x.kws", X)
+        return
+    S = write_store(tmp_path / "x.kws", X)
+    kind = kind_of(S)
+    assert (kind.name, kind.family, kind.noun) == (name, named(name).family, named(name).noun)
+    assert describe(S) == describe(X)
+    assert np.array_equal(dense(take(S, slice(1, 3))), dense(take(X, slice(1, 3))))
+    assert convert(S) is S
+
+
+def dense(X):
+    return X.toarray() if hasattr(X, "toarray") else X if isinstance(X, np.ndarray) else kind_of(X).summary(X)
 
 
 @each_case

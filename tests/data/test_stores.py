@@ -12,7 +12,9 @@ import kernelweave as kw
 from kernelweave.data import Alphabet, Lattices, Sequences, Views
 from kernelweave.data.kinds import describe, find, kind_of
 from kernelweave.data.stores import PART_ROWS_STORED, Stored, StoreWriter, in_memory, parts_of, write_store
+from oracles.packing import packed_rows, unpacked_row
 
+PROTEIN = "".join(Alphabet.named("protein").letters)
 WORDS = Sequences.from_tokens([["to", "be"], ["or"], ["not", "to", "be"], [], ["or", "or"]], ids=list("abcdé"))
 MIXED = ["ACGTNAC", "", "NN", "GGCAT", "ACN", "T", "NACGTACGTN"]
 MANY = Alphabet("many", [chr(1000 + i) for i in range(255)])
@@ -150,6 +152,23 @@ def test_letters_are_packed(tmp_path):
     assert {name: one.size for name, one in part.sections.items()} == {"letters": 2000 * 36, "label_codes": 2000}
     assert S.nbytes == X.codes.nbytes + X.offsets.nbytes
     assert Sequences.from_store(tmp_path / "x.kws") == S
+
+
+@pytest.mark.parametrize(("letters", "bits"), [("AB", 1), ("ACGT", 2), ("ABCDEFGHIJ", 4), (PROTEIN, 8)])
+@pytest.mark.parametrize("length", [1, 3, 4, 7, 16])
+def test_packed_letters_are_those_of_the_slow_twin(letters, bits, length, tmp_path):
+    rng = np.random.default_rng(length)
+    codes = rng.integers(0, len(letters), (6, length)).astype(np.uint8)
+    alphabet = Alphabet("some", letters)
+    equal = Sequences(codes.reshape(-1), np.arange(7) * length, alphabet)
+    sections, _ = kind_of(equal).packing.sections(equal)
+    assert sections["letters"].tobytes() == packed_rows(codes.tolist(), bits)
+    bounds = np.sort(rng.integers(0, codes.size + 1, 5))
+    uneven = Sequences(codes.reshape(-1), np.array([0, *bounds, codes.size]), alphabet)
+    data = kind_of(uneven).packing.sections(uneven)[0]["letters"].tobytes()
+    S = stored(tmp_path / "x.kws", uneven, part_rows=6)
+    for row, (start, size) in enumerate(zip(uneven.offsets, uneven.lengths)):
+        assert S[row : row + 1].codes.tolist() == unpacked_row(data, int(start), int(size), bits)
 
 
 def test_parts_are_cut_by_the_data_alone(tmp_path):

@@ -38,7 +38,7 @@ from kernelweave.data.rows import (
     stepped_rows,
     unpacked_ids,
 )
-from kernelweave.data.store import read_store, write_store
+from kernelweave.data.saved import read_saved, write_saved
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.letters import check_unknown
 from kernelweave.data.strings.sequences import Sequences
@@ -362,12 +362,12 @@ class Lattices:
     def save(self, path: PathLike) -> None:
         """Write the rows to one file that `open` can map; the file appears whole or not at all."""
         arrays = {**self._table._asdict(), **packed_ids(self.ids)}
-        write_store(path, {"rows": "lattices", "alphabet": self.alphabet.to_dict()}, arrays)
+        write_saved(path, {"rows": "lattices", "alphabet": self.alphabet.to_dict()}, arrays)
 
     @classmethod
     def open(cls, path: PathLike, mmap: bool = True) -> Self:
         """Return the rows of a saved file, mapped from disk or read into memory; a damaged file is an error."""
-        meta, arrays = read_store(path, mmap)
+        meta, arrays = read_saved(path, mmap)
         if meta.get("rows") != "lattices":
             raise ValueError(f"{path} holds sequences, not lattices; open it with Sequences.open.")
         try:

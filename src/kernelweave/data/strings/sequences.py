@@ -26,7 +26,7 @@ from kernelweave.data.rows import (
     strange_code,
     unpacked_ids,
 )
-from kernelweave.data.store import read_store, write_store
+from kernelweave.data.saved import read_saved, write_saved
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.letters import Row, check_unknown, tokens_of
 
@@ -274,7 +274,7 @@ ACGT (unknown='mask' keeps such letters, matching nothing).
     def save(self, path: PathLike) -> None:
         """Write the rows to one file that `open` can map; the file appears whole or not at all."""
         arrays = {"codes": self.codes, "offsets": self.offsets, **packed_ids(self.ids)}
-        write_store(path, {"alphabet": self.alphabet.to_dict()}, arrays)
+        write_saved(path, {"alphabet": self.alphabet.to_dict()}, arrays)
 
     def to_store(self, path: PathLike, y: Any = None, sample_weight: Any = None) -> Stored:
         """Write the rows to a store on disk, packed and in parts, and return the stored rows.
@@ -317,7 +317,7 @@ ACGT (unknown='mask' keeps such letters, matching nothing).
         >>> Sequences.open(path)[1]
         'AC'
         """
-        meta, arrays = read_store(path, mmap)
+        meta, arrays = read_saved(path, mmap)
         if meta.get("rows") == "lattices":
             raise ValueError(f"{path} holds lattices, not sequences; open it with Lattices.open.")
         try:

@@ -6,7 +6,7 @@ from typing import Any
 
 from kernelweave.data.atomic import PathLike
 from kernelweave.data.lattices.rows import Lattices
-from kernelweave.data.store import MAGIC
+from kernelweave.data.saved import MAGIC
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.io.dataset import Dataset, check_rows
 from kernelweave.io.registry import BY_MAGIC, Format, register

@@ -23,7 +23,7 @@ _PREFIX = len(MAGIC) + 8
 _DTYPES = ("uint8", "uint16", "uint32", "int32", "int64", "float64")
 
 
-def write_store(path: PathLike, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+def write_saved(path: PathLike, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Write named one-dimensional arrays and a JSON-able description, aside and renamed."""
     listed, position = [], 0
     for name, array in arrays.items():
@@ -39,7 +39,7 @@ def write_store(path: PathLike, meta: dict[str, Any], arrays: dict[str, np.ndarr
             file.write(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
 
 
-def read_store(path: PathLike, mmap: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def read_saved(path: PathLike, mmap: bool) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the description and the arrays of a file, mapped from disk or read into memory."""
     size = os.path.getsize(path)
     with open(path, "rb") as file:
