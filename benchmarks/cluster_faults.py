@@ -197,7 +197,8 @@ def _judged(
     results = [line for line in lines if line[1] == "result"]
     return {
         "killed": what, "at": round(when, 2), "stall": round(stall, 2), "hang": not ended or stall > LIMIT,
-        "run_again": failed is not None, "result": results[-1][2] if results else "", "said": message[:160],
+        "length": round(lines[-1][0] - lines[0][0], 2) if lines else 0.0, "run_again": failed is not None,
+        "result": results[-1][2] if results else "", "said": message[:160],
     }  # fmt: skip
 
 
@@ -215,14 +216,13 @@ def campaign(asked: argparse.Namespace) -> None:
     """Run all trials, print and write the tables."""
     random.seed(asked.seed)
     with workplace(asked) as folder:
-        began = time.time()
+        trial("nothing", 0.0, asked, folder)  # compiles
         plain = trial("nothing", 0.0, asked, folder)
-        length = max(1.0, time.time() - began - 4.0)
-        print(f"undisturbed: {plain['result'][:16]}, {time.time() - began:.1f} s", flush=True)
+        print(f"undisturbed: {plain['result'][:16]}, {plain['length']} s from round to result", flush=True)
         rows = []
         for what, times in (("worker", asked.workers), ("client", asked.clients), ("scheduler", asked.schedulers)):
             for _ in range(times):
-                row = trial(what, random.uniform(0.0, min(length, 8.0)), asked, folder)
+                row = trial(what, random.uniform(0.0, plain["length"]), asked, folder)
                 row["same_bits"] = row["result"] == plain["result"] != ""
                 rows.append(row)
                 print(f"{what} at {row['at']} s: same bits {row['same_bits']}, stall {row['stall']} s", flush=True)

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 import kernelweave as kw
 from kernelweave.engines.dask import Dask
+from kernelweave.engines.dask.packing import pack
 from kernelweave.interpret import weight_stability
 from kernelweave.operators.features.design import rows
 from remote import dask_client, dask_cluster
@@ -131,3 +132,15 @@ def test_everything_gives_the_same_bits_in_small_tasks(name, monkeypatch):
     np.testing.assert_array_equal(WORK[name]("serial"), WORK[name](engine))
     assert engine.rounds
     assert engine.tasks < TASK
+
+
+def test_rows_of_a_store_do_not_travel(tmp_path):
+    SITES.to_store(tmp_path / "sites.kws", y=SITE_LABELS)
+    stored, engine = kw.Sequences.from_store(tmp_path / "sites.kws"), Weighed(dask_client())
+    cuts = [slice(0, 700), slice(700, 2000)]
+    fitted = kw.KernelClassifier("wd:6", n_jobs=1).fit(SITES[:500], SITE_LABELS[:500])
+    found = engine.map(lambda cut: fitted.decision_function(stored[cut]), cuts)
+    np.testing.assert_array_equal(np.concatenate(found), fitted.decision_function(SITES))
+    assert engine.tasks < TASK
+    assert pack(stored).blobs == {}
+    assert len(pack(stored).packed.head) < 4000
