@@ -209,6 +209,11 @@ def test_labels_weights_and_ids(y, tmp_path):
     assert np.array_equal(S.weights([1, 4]), weight[[1, 4]])
     assert S.ids.tolist() == list("abcdé")
     assert S.names([1, 4]).tolist() == ["b", "é"]
+    order = [4, 0, 3, 3]
+    assert np.array_equal(S.labels(order), y[order])
+    assert S.weights(order).tolist() == weight[order].tolist()
+    assert S.names(order).tolist() == ["é", "a", "d", "d"]
+    assert [len(S.labels([])), len(S.weights([])), len(S.names(slice(0, 0)))] == [0, 0, 0]
     assert S.take(slice(0, 2), ids=False).ids is None
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave.data.stores.manifest import Label
+from kernelweave.data.stores.packing import Piece
 
 Array = np.ndarray
 MOST_CLASSES = 1 << 16
@@ -74,11 +75,16 @@ class Numbered:
             ) from None
 
 
-def labels_of(sections: Mapping[str, Array], classes: Sequence[Label], rows: Any) -> Array:
+def labels_of(classes: Sequence[Label], piece: Piece) -> Array:
     """Return the labels of some rows of a part."""
-    if "label_codes" in sections:
-        return np.array(classes)[sections["label_codes"][rows]]
-    return np.asarray(sections["label_values"][rows])
+    if "label_codes" in piece.sections:
+        return np.array(classes)[piece.sections["label_codes"][piece.rows]]
+    return np.asarray(piece.sections["label_values"][piece.rows])
+
+
+def weights_of(piece: Piece) -> Array:
+    """Return the weights of some rows of a part."""
+    return np.asarray(piece.sections["row_weights"][piece.rows])
 
 
 def check_labels(sections: Mapping[str, Array], classes: Sequence[Label], n: int) -> None:

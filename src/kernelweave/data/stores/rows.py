@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +13,11 @@ import numpy as np
 from kernelweave.data.atomic import PathLike
 from kernelweave.data.blocks import spans
 from kernelweave.data.kinds import RowKind, named
-from kernelweave.data.rows import IDS, row_numbers, stepped_rows, unpacked_ids
+from kernelweave.data.rows import row_numbers, stepped_rows
 from kernelweave.data.stores.files import map_part, mark_sound, state_of, unsound, verify_part
+from kernelweave.data.stores.ids import NO_IDS, check_ids, ids_of
 from kernelweave.data.stores.kind import StoredKind
-from kernelweave.data.stores.labels import check_labels, labels_of
+from kernelweave.data.stores.labels import check_labels, labels_of, weights_of
 from kernelweave.data.stores.manifest import Manifest, read_manifest
 from kernelweave.data.stores.packing import Packing, Piece
 
@@ -136,40 +137,27 @@ class Stored:
         return self.names()
 
     def names(self, rows: Any = slice(None)) -> Array | None:
-        """Return the ids of some rows (a slice or rising row numbers), None where none are stored."""
-        return self._ids(self._pieces(rows))
+        """Return the ids of some rows, None where none are stored."""
+        return self._column(rows, ids_of, NO_IDS) if self._has("id_offsets") else None
 
     def weights(self, rows: Any = slice(None)) -> Array | None:
-        """Return the weights of some rows (a slice or rising row numbers), None where none are stored."""
-        if not self._has("row_weights"):
-            return None
-        return np.concatenate(
-            [np.zeros(0), *(piece.sections["row_weights"][piece.rows] for piece in self._pieces(rows))]
-        )
+        """Return the weights of some rows, None where none are stored."""
+        return self._column(rows, weights_of, np.zeros(0)) if self._has("row_weights") else None
 
     def labels(self, rows: Any = slice(None)) -> Array | None:
-        """Return the labels of some rows (a slice or rising row numbers), None where none are stored."""
+        """Return the labels of some rows, None where none are stored."""
         if not (self._has("label_codes") or self._has("label_values")):
             return None
         classes = self.manifest.classes
-        found = [labels_of(piece.sections, classes, piece.rows) for piece in self._pieces(rows)]
-        return np.concatenate(found) if found else np.array(classes)[:0]
+        return self._column(rows, partial(labels_of, classes), np.array(classes)[:0])
 
     def take(self, rows: Any, ids: bool = True) -> Any:
         """Return some rows in memory; without `ids` the names of the rows are not read."""
-        if isinstance(rows, slice):
-            start, stop, step = rows.indices(len(self))
-            if step == 1:
-                return self._gathered(slice(start, max(start, stop)), ids)
-            numbers = stepped_rows(start, stop, step)
-        else:
-            numbers = row_numbers(rows, len(self))
-        if (np.diff(numbers) >= 0).all():
-            return self._gathered(numbers, ids)
-        order = np.argsort(numbers, kind="stable")
-        place = np.empty(order.size, np.int64)
-        place[order] = np.arange(order.size)
-        return self._inner.take(self._gathered(numbers[order], ids), place)
+        rising, place = self._rising(rows)
+        pieces = self._pieces(rising)
+        names = _joined(pieces, ids_of, NO_IDS) if ids and self._packing.has_ids and self._has("id_offsets") else None
+        found = self._packing.gather(self.manifest.head, pieces, names)
+        return found if place is None else self._inner.take(found, place)
 
     def verify(self) -> None:
         """Read every part and compare it with its checksums; one that is missing, truncated or changed raises."""
@@ -187,7 +175,7 @@ class Stored:
         if isinstance(key, slice) or np.ndim(key) or isinstance(key, bool | np.bool_):
             return self.take(key)
         row = int(row_numbers([operator.index(key)], len(self))[0])
-        return self._gathered(slice(row, row + 1), True)[0]
+        return self.take(slice(row, row + 1))[0]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         if not self._inner.tabular or self.manifest.head.get("sparse"):
@@ -216,11 +204,27 @@ class Stored:
     def _has(self, section: str) -> bool:
         return any(section in part.sections for part in self.manifest.parts)
 
-    def _gathered(self, rows: slice | Array, ids: bool) -> Any:
-        """Return rows in memory for a slice of step 1 or rising numbers."""
-        pieces = self._pieces(rows)
-        names = self._ids(pieces) if ids and self._packing.has_ids else None
-        return self._packing.gather(self.manifest.head, pieces, names)
+    def _column(self, rows: Any, of: Callable[[Piece], Array], none: Array) -> Array:
+        """Return one value for each of some rows; `none` is what no rows have."""
+        rising, place = self._rising(rows)
+        found = _joined(self._pieces(rising), of, none)
+        return found if place is None else found[place]
+
+    def _rising(self, rows: Any) -> tuple[slice | Array, Array | None]:
+        """Return the same rows as a slice of step 1 or rising numbers, and where each stands in them, None in order."""
+        if isinstance(rows, slice):
+            start, stop, step = rows.indices(len(self))
+            if step == 1:
+                return slice(start, max(start, stop)), None
+            numbers = stepped_rows(start, stop, step)
+        else:
+            numbers = row_numbers(rows, len(self))
+        if (np.diff(numbers) >= 0).all():
+            return numbers, None
+        order = np.argsort(numbers, kind="stable")
+        place = np.empty(order.size, np.int64)
+        place[order] = np.arange(order.size)
+        return numbers[order], place
 
     def _pieces(self, rows: slice | Array) -> list[Piece]:
         """Return what each part has of a slice or of rising numbers."""
@@ -256,40 +260,12 @@ class Stored:
             try:
                 self._packing.check(self.manifest.head, sections, part.facts, part.rows)
                 check_labels(sections, self.manifest.classes, part.rows)
-                _check_ids(sections, part.rows)
+                check_ids(sections, part.rows)
             except (ValueError, KeyError, TypeError, IndexError):
                 raise unsound(self.path, part) from None
             mark_sound(self.path, part)
         self._maps[number] = state, sections
         return sections
-
-    def _ids(self, pieces: list[Piece]) -> Array | None:
-        """Return the names of the wanted rows."""
-        if not self._has("id_offsets"):
-            return None
-        found: list[Any] = []
-        for piece in pieces:
-            offsets, letters = piece.sections["id_offsets"], piece.sections["id_bytes"]
-            if isinstance(piece.rows, slice) and piece.size:
-                bounds = offsets[piece.rows.start : piece.rows.stop + 1]
-                named = {"id_offsets": bounds - bounds[0], "id_bytes": letters[bounds[0] : bounds[-1]]}
-                found.append(unpacked_ids(named, piece.size))
-            else:
-                pairs = zip(offsets[piece.numbers].tolist(), offsets[piece.numbers + 1].tolist())
-                names = [letters[a:b].tobytes().decode("utf-8", "surrogatepass") for a, b in pairs]
-                found.append(np.array(names, dtype=IDS))
-        return np.concatenate(found) if found else np.array([], dtype=IDS)
-
-
-def _check_ids(sections: dict[str, Array], n: int) -> None:
-    """Raise unless the bounds of n ids lie within their bytes."""
-    if "id_offsets" not in sections:
-        return
-    offsets = sections["id_offsets"]
-    if offsets.dtype != np.int64 or offsets.size != n + 1 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
-        raise ValueError("id_offsets")
-    if offsets[-1] != sections["id_bytes"].size:
-        raise ValueError("id_bytes")
 
 
 def open_store(path: PathLike, kind: str | None = None) -> Stored:
@@ -298,3 +274,8 @@ def open_store(path: PathLike, kind: str | None = None) -> Stored:
     if kind is not None and rows.inner.name != kind:
         raise ValueError(f"{path} holds {rows.inner.noun}, expected {named(kind).noun}.")
     return rows
+
+
+def _joined(pieces: list[Piece], of: Callable[[Piece], Array], none: Array) -> Array:
+    """Return what each piece has, behind one another."""
+    return np.concatenate([of(piece) for piece in pieces]) if pieces else none
