@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
+from kernelweave.cli.app import sentence
 from kernelweave.engines import Serial, choose_engine
 from kernelweave.engines.dask import Dask, engine, rounds, shelves
 from kernelweave.engines.dask.packing import LARGE, Sent, pack, unpack
@@ -253,6 +254,11 @@ def test_a_lost_scheduler_is_one_sentence(tmp_path):
                 killer.join()
         finally:
             scheduler.kill()
+
+
+def test_what_goes_wrong_on_a_cluster_is_one_sentence_on_the_command_line():
+    for error in (WorkersDied("Part 1."), VersionMismatch("The worker."), ConnectionError("No."), TimeoutError("Part.")):
+        assert sentence(error) == str(error)
 
 
 def test_an_engine_that_is_pickled_works_where_it_arrives(cluster):

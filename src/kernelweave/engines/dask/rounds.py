@@ -210,7 +210,7 @@ class Round:
         return f"Part {i + 1} of {len(self.futures)}, {reprlib.repr(part)},"
 
 
-class WorkersDied(RuntimeError):
+class WorkersDied(ChildProcessError):
     """A part ended every worker that ran it."""
 
 

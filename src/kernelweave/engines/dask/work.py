@@ -26,7 +26,7 @@ KEPT_VALUES = 4
 Versions = tuple[tuple[str, str], ...]
 
 
-class VersionMismatch(RuntimeError):
+class VersionMismatch(ImportError):
     """A worker has another version of something that numbers depend on."""
 
 
