@@ -257,7 +257,7 @@ def test_a_lost_scheduler_is_one_sentence(tmp_path):
 
 
 def test_what_goes_wrong_on_a_cluster_is_one_sentence_on_the_command_line():
-    for error in (WorkersDied("Part 1."), VersionMismatch("The worker."), ConnectionError("No."), TimeoutError("Part.")):
+    for error in (WorkersDied("Part 1."), VersionMismatch("The worker."), ConnectionError("No."), TimeoutError("P.")):
         assert sentence(error) == str(error)
 
 
