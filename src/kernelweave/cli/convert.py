@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +10,7 @@ from kernelweave.cli import options as o
 from kernelweave.cli.options.groups import SHOW, option
 from kernelweave.cli.paths import check_readable
 from kernelweave.cli.show import Output
-from kernelweave.cli.store import convert_rows, is_store_name
+from kernelweave.cli.store import convert_rows, is_store_folder, is_store_name
 
 FileIn = Annotated[
     str,
@@ -61,7 +60,7 @@ def convert(
     from kernelweave.io import check_writable
 
     say = Output(show.json, show.quiet)
-    if is_store_name(out) or os.path.isdir(source):
+    if is_store_name(out) or is_store_folder(source):
         return convert_rows(source, out, reading, append, say)
     if asked := [name for name, value in vars(reading).items() if value not in (None, False)] + ["append"] * append:
         raise ValueError(f"--{asked[0].replace('_', '-')} is about rows, but {out} does not end in .kws.")

@@ -10,7 +10,7 @@ from kernelweave.cli import explain, mixture
 from kernelweave.cli import options as o
 from kernelweave.cli.paths import check_readable
 from kernelweave.cli.show import Output, size_of
-from kernelweave.cli.store import inspect_store
+from kernelweave.cli.store import inspect_store, is_store_folder
 
 SHOWN = (
     "C", "norm", "loss", "nu", "penalty", "positive", "termination", "solver", "tol",
@@ -40,7 +40,7 @@ def inspect(model: o.Model, explaining: o.Explaining, show: o.Show) -> None:
       kernelweave inspect sites.kws
     """
     check_readable(model)
-    if os.path.isdir(model):
+    if is_store_folder(model):
         return inspect_store(model, Output(show.json, show.quiet))
     from kernelweave.estimators.files.checkpoints import read_progress
 

@@ -25,6 +25,11 @@ def is_store_name(path: str) -> bool:
     return path.lower().rstrip("/").endswith(SUFFIX)
 
 
+def is_store_folder(path: str) -> bool:
+    """Tell the directory of a store, or one that is named like it."""
+    return os.path.isdir(path) and (is_store_name(path) or os.path.isfile(os.path.join(path, "manifest.json")))
+
+
 def convert_rows(source: str, out: str, reading: Reading, append: bool, say: Output) -> None:
     """Write a file of rows to a store, or the rows of a store to a file."""
     check_readable(reading.labels, reading.negative, reading.symbols)
