@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import kernelweave as kw
-from kernelweave.engines.local import Serial
+from kernelweave.engines.base import Serial
 from kernelweave.kernels import Cosine, Features, On, parts
 from kernelweave.kernels.abilities import Positional, has_codes
 from kernelweave.kernels.approximate import cholesky

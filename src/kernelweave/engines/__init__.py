@@ -1,9 +1,9 @@
 """Where work runs: one thread, several threads, other processes, a cluster."""
 
-from kernelweave.engines.base import Engine, Shared
+from kernelweave.engines.base import Engine, Serial, Shared
 from kernelweave.engines.blas import one_blas_thread
 from kernelweave.engines.choose import choose_engine, is_client, is_cluster
-from kernelweave.engines.local import Serial, Threads
+from kernelweave.engines.local import Threads
 from kernelweave.engines.remote import Remote, map_fits
 
 __all__ = [

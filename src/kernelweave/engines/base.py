@@ -12,6 +12,8 @@ from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
+from kernelweave.engines.blas import one_blas_thread
+
 T = TypeVar("T")
 R = TypeVar("R")
 V = TypeVar("V")
@@ -83,3 +85,25 @@ def targets_of(out: Targets, parts: Sequence[Any]) -> list[tuple[Array, ...]]:
     if len(out) != len(parts):
         raise ValueError(f"map_into needs one target for each part, but got {len(out)} for {len(parts)} parts.")
     return [each if isinstance(each, tuple) else (each,) for each in out]
+
+
+class Serial:
+    """Runs each part in the calling thread, one after the other."""
+
+    workers = 1
+
+    def map(self, fn: Callable[[T], R], parts: Iterable[T]) -> list[R]:
+        """Return ``[fn(part) for part in parts]``."""
+        parts = list(parts)
+        if len(parts) < 2:
+            return [fn(part) for part in parts]
+        with one_blas_thread():
+            return [fn(part) for part in parts]
+
+    def map_into(self, out: Targets, fn: Callable[..., None], parts: Sequence[Any]) -> None:
+        """Call ``fn(part, *targets)`` for every part, with views of `out`."""
+        self.map(lambda job: fn(job[0], *job[1]), zip(parts, targets_of(out, parts)))
+
+    def share(self, value: T) -> Carried[T]:
+        """Return the value itself behind a handle."""
+        return Carried(value)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kernelweave.engines.base import Engine
-from kernelweave.engines.local import Serial, Threads, available_cores
+from kernelweave.engines.base import Serial
+from kernelweave.engines.local import Threads, available_cores
 
 LOCAL = ("serial", "threads")
 """Engines that have a name and need nothing but this process."""

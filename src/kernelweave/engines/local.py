@@ -1,4 +1,4 @@
-"""Engines on this machine: one thread, or several (jitted loops, BLAS and numpy release the interpreter lock)."""
+"""Several threads on this machine (jitted loops, BLAS and numpy release the interpreter lock)."""
 
 from __future__ import annotations
 
@@ -13,28 +13,6 @@ from kernelweave.engines.blas import one_blas_thread
 
 T = TypeVar("T")
 R = TypeVar("R")
-
-
-class Serial:
-    """Runs each part in the calling thread, one after the other."""
-
-    workers = 1
-
-    def map(self, fn: Callable[[T], R], parts: Iterable[T]) -> list[R]:
-        """Return ``[fn(part) for part in parts]``."""
-        parts = list(parts)
-        if len(parts) < 2:
-            return [fn(part) for part in parts]
-        with one_blas_thread():
-            return [fn(part) for part in parts]
-
-    def map_into(self, out: Targets, fn: Callable[..., None], parts: Sequence[Any]) -> None:
-        """Call ``fn(part, *targets)`` for every part, with views of `out`."""
-        self.map(lambda job: fn(job[0], *job[1]), zip(parts, targets_of(out, parts)))
-
-    def share(self, value: T) -> Carried[T]:
-        """Return the value itself behind a handle."""
-        return Carried(value)
 
 
 class Threads:

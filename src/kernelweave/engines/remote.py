@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from kernelweave.engines.base import Array, Carried, Engine, Shared, Targets, targets_of
-from kernelweave.engines.local import Serial
+from kernelweave.engines.base import Array, Carried, Engine, Serial, Shared, Targets, targets_of
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -128,6 +128,11 @@ class Loss(ABC):
         return bool(np.isfinite(self.bend))
 
     @property
+    def sparse(self) -> bool:
+        """Costs nothing over a whole range of outputs, so that rows there have no part in the solution."""
+        return False
+
+    @property
     def boxed(self) -> bool:
         """Has a dual that is a quadratic programme over a box."""
         return type(self).box is not Loss.box

@@ -23,6 +23,11 @@ class EpsilonInsensitive(Loss):
     task = "regression"
     lipschitz = 1.0
 
+    @property
+    def sparse(self) -> bool:
+        """Errors within a tube of some width cost nothing."""
+        return self.epsilon > 0.0
+
     def value(self, f: Array, y: Array) -> Array:
         """Return ``max(0, |f - y| - epsilon)``."""
         return np.maximum(0.0, np.abs(f - y) - self.epsilon)

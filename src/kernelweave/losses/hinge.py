@@ -18,6 +18,7 @@ class Hinge(Loss):
 
     name = "hinge"
     task = "classification"
+    sparse = True
     lipschitz = 1.0
 
     def value(self, f: Array, y: Array) -> Array:

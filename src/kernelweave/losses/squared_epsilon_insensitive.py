@@ -23,6 +23,11 @@ class SquaredEpsilonInsensitive(Loss):
     task = "regression"
     bend = 2.0
 
+    @property
+    def sparse(self) -> bool:
+        """Errors within a tube of some width cost nothing."""
+        return self.epsilon > 0.0
+
     def value(self, f: Array, y: Array) -> Array:
         """Return ``max(0, |f - y| - epsilon)^2``."""
         return np.maximum(0.0, np.abs(f - y) - self.epsilon) ** 2

@@ -18,6 +18,7 @@ class SquaredHinge(Loss):
 
     name = "squared_hinge"
     task = "classification"
+    sparse = True
     bend = 2.0
 
     def value(self, f: Array, y: Array) -> Array:

@@ -294,3 +294,30 @@ class HasDesign(Protocol):
     """Ability of a set of kernels: their features are at hand, for solvers that walk in the space of w."""
 
     design: DesignMatrix
+
+
+@runtime_checkable
+class Sharded(Protocol):
+    """Ability of a kernel, or of a set of kernels: rows are too many to be held, and are worked through part by part.
+
+    What is asked of all rows goes to an engine, one part at a time; some of the rows can be bound in memory.
+    """
+
+    n: int
+    parts: list[slice]
+    """Cuts of the rows by their number alone."""
+    most_rows: int
+    """So many rows can be bound in memory at a time."""
+
+    def subset(self, rows: Array) -> Any:
+        """Return the kernel, or the kernels, on some rows that rise, in memory: an `Operator` or an `OperatorSet`."""
+
+    def scored(self, weights: Array, rows: Array, coef: Array, fn: Any, jobs: list[Any]) -> tuple[list[Any], int]:
+        """Return ``fn(outputs, job)`` for every part, and about how many bytes that took there and back.
+
+        Parameters
+        ----------
+        weights, rows, coef : the classifier: weights of the kernels, rows that it keeps, their coefficients
+        fn : pure; gets the outputs of a part's rows, without intercept, and its job
+        jobs : what else each part needs
+        """

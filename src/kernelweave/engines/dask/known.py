@@ -11,7 +11,7 @@ from distributed.client import default_client
 
 from kernelweave.engines.base import Engine
 from kernelweave.engines.dask.engine import Dask, connected, local_cluster
-from kernelweave.engines.local import Serial
+from kernelweave.engines.base import Serial
 
 _by_client: dict[Client, Dask] = {}
 _by_address: dict[tuple[str, int], Client] = {}

@@ -25,11 +25,15 @@ from kernelweave.kernels.abilities import Positional
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.operators.expansion.base import Share, State
 from kernelweave.operators.kmers.prefixes import PREFIX_BITS, Spelling, has_masked, pack, spread
+from kernelweave.operators.kmers.sweep import block_rows, can_sweep, sweep_scores
 
 BUCKET = 0.5
 """Kept rows of one prefix that are looked at one by one, on average, at most..."""
 TABLE_BYTES = 600e6
 """...unless the tables would take more than this."""
+SORTED_IN = 5
+"""Kept rows for each new one up to which sorting them together costs less than a look-up in tables (measured: 17 ns
+for each row and position against some 100)."""
 FEW_ROWS = 16
 """New rows up to which comparing them with all kept rows costs no more than making tables (measured)."""
 
@@ -83,9 +87,29 @@ class PositionalTables:
         masked = self.masked or has_masked(rows.codes, rows.alphabet)
         if X.shape[0] <= FEW_ROWS:
             return _compared(rows.codes, self.kept, given, self.coef, masked)
+        if self._sweeps(rows):
+            return np.stack([self._swept(rows.codes, *one, engine) for one in zip(given, self.coef)], axis=1)
         if masked not in tables:
             tables[masked] = [Tables(self.kept, part, coef, masked) for part, coef in zip(given, self.coef)]
         return np.stack([one.scores(rows.codes, engine) for one in tables[masked]], axis=1)
+
+    def _sweeps(self, rows: Any) -> bool:
+        """Tell whether sorting new rows in with the kept ones costs less than looking them up in tables."""
+        few_letters = can_sweep(rows.alphabet, self._whole.shape[1] // 2, self._whole.shape[3])
+        new, kept = len(rows.codes), len(self.kept.codes)
+        blocks = -(-new // block_rows(new, kept))
+        return few_letters and kept * blocks <= SORTED_IN * new
+
+    def _swept(self, codes: Array, given: Array, coef: Array, engine: Engine) -> Array:
+        """Return the scores of one output by sweeps over blocks of rows, (rows,)."""
+        kept, letters = np.ascontiguousarray(self.kept.codes.T), int(self.kept.alphabet.size)
+        sums = running(given)[0]
+
+        def score(part: slice) -> Array:
+            return sweep_scores(kept, np.ascontiguousarray(codes[part].T), letters, sums, coef)
+
+        blocks = spans(len(codes), block_rows(len(codes), len(coef)))
+        return np.concatenate([np.zeros(0), *engine.map(score, blocks)])
 
     def state(self) -> State:
         """Return nothing: tables are made again from the rows, where there are enough new rows to need them."""

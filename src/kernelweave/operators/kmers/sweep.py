@@ -25,6 +25,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave.data.strings.alphabet import Alphabet
 
 Array = np.ndarray
 AHEAD = 4
@@ -34,13 +35,27 @@ LANES = 8
 MOST_DEGREE = 126
 """Depths are kept in seven bits."""
 MOST_LETTERS = 254
+KEPT_TIMES, FEWEST_BLOCKS, SMALLEST_BLOCK, LARGEST_BLOCK = 4, 4, 1 << 14, 1 << 18
+"""Rows of a block: so many times the kept ones, a share of all for several threads, and limits of either.  Beyond the
+largest, what a pass reads leaves the caches and nothing is gained."""
 HIGH, ONES = np.uint64(0x8080808080808080), np.uint64(0x0101010101010101)
 SEVEN, BYTE, UNSEEN = np.uint64(7), np.uint64(255), np.uint64(127)
 
 
-def can_sweep(letters: int, reach: int, degree: int) -> bool:
+def can_sweep(alphabet: Alphabet, reach: int, degree: int) -> bool:
     """Tell whether a sweep can score: few enough letters, no shifts, k-mers that are not too long."""
-    return letters <= MOST_LETTERS and reach == 0 and degree <= MOST_DEGREE
+    return alphabet.size <= MOST_LETTERS and alphabet.dtype == np.uint8 and reach == 0 and degree <= MOST_DEGREE
+
+
+def block_rows(new: int, kept: int) -> int:
+    """Return how many new rows are swept together: some times the kept ones, so that sorting those costs little.
+
+    Examples
+    --------
+    >>> block_rows(1000, 100), block_rows(1_000_000, 10_000), block_rows(1_000_000, 100_000)
+    (16384, 250000, 262144)
+    """
+    return min(max(KEPT_TIMES * kept, -(-new // FEWEST_BLOCKS), SMALLEST_BLOCK), LARGEST_BLOCK)
 
 
 def sweep_scores(kept: Array, new: Array, letters: int, sums: Array, coef: Array) -> Array:

@@ -1,0 +1,224 @@
+"""Working sets over rows of any number (Sonnenburg et al. 2006, Algorithm 4, with a set as large as the support).
+
+Solves `problems.Problem`, or with many kernels `mkl.problem.MKLProblem`, for losses that cost nothing over a whole
+range of outputs (hinge, squared hinge, epsilon-insensitive ones), on operators with the ability `Sharded`.
+
+    S = a first sample;  alpha = 0
+    repeat
+        master       solve the problem of S in memory, from the former alpha, to a tenth of the gap
+        every part   f = linadd(support rows, part);  return the sum of c_i loss_i and the rows with the largest shares
+        gap          sum of all losses + 1/2 alpha'K alpha - dual: exact for all n rows, one number a part
+        S            {alpha != 0} and the largest shares of all parts; enlarged where the gap fell less than twofold
+
+Legend: n rows, S the working set, alpha (n,) signed dual variables, zero outside S, b intercept, c costs.  Any alpha
+that is feasible on S is feasible for all rows, and its dual value is the same; the primal value adds the losses of the
+rows outside.  So a round certifies what it has found, whatever S was.  Nothing is held outside between two rounds: a
+part is a pure function of the model and its rows, so a lost worker costs its parts and a lost master one round.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from kernelweave.losses import Loss
+from kernelweave.operators.base import Sharded
+from kernelweave.solvers.active.working_set import (
+    ENLARGED,
+    FIRST,
+    LEAST_ROOM,
+    PILOT,
+    PILOT_TIMES,
+    RETURNED,
+    RETURNED_MORE,
+    ROOM,
+    Targets,
+    expected_support,
+    largest,
+    sample,
+    shares,
+)
+from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint
+from kernelweave.solvers.loop import Limits, Stop
+from kernelweave.solvers.problems import Array
+
+INNER_SHARE, COARSEST = 0.02, 0.003
+FINEST = 0.2
+"""The master solves its set to this share of the outer gap, and never more coarsely than the second."""
+PILOT_TOL = 0.1
+"""How closely pilot samples are solved."""
+TWOFOLD = 0.5
+"""A gap that is more than this share of the former one makes the working set grow."""
+
+
+@dataclass(frozen=True)
+class Solved:
+    """What the master found on its rows.
+
+    alpha : (rows,) feasible
+    intercept : b
+    weights : (m,) of the kernels; one for a single kernel
+    linear : the part of the dual objective that no kernel enters
+    q : (m,) alpha'K_k alpha where the master knows it, else None: the parts tell
+    """
+
+    alpha: Array
+    intercept: float
+    weights: Array
+    linear: float
+    q: Array | None = None
+
+
+class Rounds(ABC):
+    """The outer loop; a subclass says how the master solves its set.
+
+    Parameters
+    ----------
+    solver : of the master, "auto" for the fastest
+    first : rows of the first sample; None for what a pilot says
+    most : most rows of the working set; None for what fits the memory
+    random_state : seed of the samples
+    """
+
+    limits = Limits(100, patience=12, effort=100)
+
+    def __init__(
+        self, solver: str = "auto", first: int | None = None, most: int | None = None, random_state: int = 0
+    ):
+        self.solver, self.first, self.most, self.random_state = solver, first, most, random_state
+
+    @abstractmethod
+    def _facts(self, problem: Any) -> tuple[Any, Array]:
+        """Return the operator, or the operators, and the targets (n,) of a problem."""
+
+    @abstractmethod
+    def _solve(self, rows: Array, tol: float) -> Solved:
+        """Solve the problem of some rows, starting from `self.alpha` there."""
+
+    @abstractmethod
+    def _dual(self, solved: Solved, energy: float) -> float:
+        """Return the dual objective, given the energy that the parts found."""
+
+    def init(self, problem: Any, start: Any, stop: Stop) -> None:
+        """Find the size of the working set by a pilot, and take a first sample; `start` is a former alpha."""
+        operator, y = self._facts(problem)
+        if not isinstance(operator, Sharded):
+            raise TypeError("solver='active_set' needs rows that are worked through part by part.")
+        check_sparse(problem.loss, problem.total)
+        self.problem, self.stop, self.operator, self.y = problem, stop, operator, y
+        self.n, self.random = operator.n, np.random.default_rng(self.random_state)
+        self.told = Targets.of(y, problem.cost)
+        self.alpha, self.beta = np.zeros(self.n), None
+        self.round, self.gap, self.former = 0, np.inf, np.inf
+        limit = min(self.n, operator.most_rows if self.most is None else self.most)
+        self.largest_set = max(limit, 2)
+        self._pilot()
+        self.rows = sample(y, min(self.largest_set, self.first or int(FIRST * self.capacity) + 1), self.random)
+        if start is not None:
+            self._begin_from(np.asarray(start, dtype=np.float64).reshape(-1))
+
+    def _begin_from(self, alpha: Array) -> None:
+        self.alpha = alpha.copy()
+        self.rows = np.union1d(self.rows, np.flatnonzero(alpha))[: self.largest_set]
+
+    def _pilot(self) -> None:
+        """Expect a number of support vectors from two samples, and with it the size of the working set."""
+        large = min(self.n, PILOT)
+        sizes = max(2, large // PILOT_TIMES), large
+        counts = [int(np.count_nonzero(self._solve(sample(self.y, size, self.random), PILOT_TOL).alpha)) for size in sizes]
+        self.alpha[:], self.beta = 0.0, None
+        self.expected, self.power = expected_support((counts[0], counts[1]), sizes, self.n)
+        self.capacity = min(self.largest_set, max(int(ROOM * self.expected), large))
+
+    def step(self) -> None:
+        """Solve the working set, let every part score its rows, and choose the next set."""
+        tol = float(np.clip(INNER_SHARE * self.gap, FINEST * self.stop.tol, COARSEST))
+        self.solved = self._solve(self.rows, tol)
+        self.alpha[:] = 0.0
+        self.alpha[self.rows] = self.solved.alpha
+        self.support = self.rows[self.solved.alpha != 0.0]
+        self.found, self.travelled = self._score()
+        self.round += 1
+
+    def _score(self) -> tuple[list[tuple], int]:
+        """Return what every part says of the classifier, and the bytes that went there and back."""
+        wanted = self.capacity - len(self.support)
+        parts, jobs = self.operator.parts, []
+        for cut in parts:
+            low, high = np.searchsorted(self.support, (cut.start, cut.stop))
+            places = self.support[low:high]
+            jobs.append((*self.told.part(cut), (places - cut.start).astype(np.uint32), self.alpha[places]))
+        share = RETURNED * max(wanted, 0) / self.n
+        size = int(share * (parts[0].stop - parts[0].start)) + RETURNED_MORE
+        fn = partial(shares, self.problem.loss, self.solved.intercept, size)
+        answer: tuple[list[tuple], int] = self.operator.scored(
+            self.solved.weights, self.support, self.alpha[self.support], fn, jobs
+        )
+        return answer
+
+    def certify(self, ledger: Ledger) -> dict[str, float]:
+        """Offer the classifier and its alpha with both objectives over all rows, and choose the next working set."""
+        losses, energy = (float(sum(one[i] for one in self.found)) for i in (0, 1))
+        b, problem = self.solved.intercept, self.problem
+        primal = 0.5 * energy + losses + (0.5 * b * b if problem.intercept == "regularized" else 0.0)
+        dual = self._dual(self.solved, energy)
+        self._offer(ledger, primal, dual)
+        self.former, self.gap = self.gap, ledger.gap
+        extra = {
+            "working_set": float(len(self.rows)), "support": float(len(self.support)),
+            "violators": float(sum(one[2] for one in self.found)), "megabytes": self.travelled / 1e6,
+        }  # fmt: skip
+        if ledger.gap > self.stop.tol:
+            self._choose_rows()
+        return extra
+
+    @abstractmethod
+    def _offer(self, ledger: Ledger, primal: float, dual: float) -> None:
+        """Offer both points."""
+
+    def _choose_rows(self) -> None:
+        """Keep the rows with an alpha, and add those with the largest shares."""
+        if self.gap > TWOFOLD * self.former:
+            self.capacity = int(ENLARGED * self.capacity)
+        self.capacity = min(self.largest_set, max(self.capacity, int(LEAST_ROOM * len(self.support))))
+        more = largest(self.found, self.operator.parts, max(0, self.capacity - len(self.support)))
+        self.rows = np.union1d(self.support, more)
+
+    def state(self) -> dict[str, Any]:
+        """Return what the next round begins with."""
+        return {
+            "rows": self.rows, "support": self.support, "alpha": self.alpha[self.support], "round": self.round,
+            "gap": float(self.gap), "capacity": self.capacity,
+            "beta": np.zeros(0) if self.beta is None else np.asarray(self.beta),
+        }  # fmt: skip
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Go on with the next round."""
+        self.rows, self.support = np.asarray(state["rows"]), np.asarray(state["support"])
+        self.alpha[:] = 0.0
+        self.alpha[self.support] = state["alpha"]
+        self.round, self.gap, self.capacity = int(state["round"]), float(state["gap"]), int(state["capacity"])
+        self.beta = np.asarray(state["beta"]) if len(state["beta"]) else None
+
+
+def check_sparse(loss: Loss, total: float) -> None:
+    """Raise where every row would carry a part of the solution."""
+    if total:
+        raise ValueError("solver='active_set' is not for novelty detection; use another solver.")
+    if not loss.sparse:
+        raise ValueError(
+            f"solver='active_set' needs a loss that costs nothing beyond a margin, and under {loss.name!r} every row "
+            "has a part in the solution; use loss='hinge', 'squared_hinge' or 'epsilon_insensitive'."
+        )
+
+
+def points(alpha: Array, b: float, primal: float, dual: float, beta: Array | None) -> tuple[PrimalPoint, DualPoint]:
+    """Return both points of one alpha."""
+    kept = alpha.copy()
+    if beta is None:
+        return PrimalPoint(kept, b, primal), DualPoint(kept, dual)
+    return PrimalPoint(kept[None], np.array([b]), primal, beta), DualPoint(kept[None], dual)
