@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernelweave.engines.base import Engine
-from kernelweave.engines.base import Serial
+from kernelweave.engines.base import Engine, Serial
 from kernelweave.engines.local import Threads, available_cores
 
 LOCAL = ("serial", "threads")

@@ -23,6 +23,7 @@ from kernelweave.estimators.advice import Facts
 from kernelweave.estimators.fitting import show_compilation
 from kernelweave.estimators.inputs import new_rows, positive, training_rows
 from kernelweave.estimators.kernel_list import KernelList
+from kernelweave.estimators.sharding import by_parts, stored_rows
 from kernelweave.estimators.stored import loaded, memory_left, part_by_part
 from kernelweave.estimators.targets import TargetKind, Targets
 from kernelweave.kernels import Kernel
@@ -151,8 +152,16 @@ class Estimator(BaseEstimator, ABC):
     def _rows(self, X: Any) -> Any:
         """Return checked training rows."""
         self._check_parameters()
+        self._store_bytes = 0
+        if is_stored(X) and self._by_parts_of(X)[0]:
+            return stored_rows(self, X)
         self._store_bytes = X.nbytes if is_stored(X) else 0
         return training_rows(self, loaded(X, self.memory_limit), self._kernel_list.described())
+
+    def _by_parts_of(self, X: Any) -> tuple[bool, str]:
+        """Tell whether training rows are worked through part by part, and why."""
+        solver = self.get_params(deep=False).get("solver")
+        return by_parts(str(solver), X, self.memory_limit, self._engine(), self._loss())
 
     def _new(self, X: Any) -> Any:
         """Return checked new rows for a fitted model."""

@@ -17,6 +17,7 @@ import scipy.sparse
 
 from kernelweave._numba import jit
 from kernelweave.data.kinds import kind_of
+from kernelweave.data.stores import is_stored
 from kernelweave.estimators.targets import Targets
 from kernelweave.solvers.result import Result
 
@@ -77,7 +78,7 @@ def distinct_rows(X: Any, targets: Targets, gram: bool = False) -> DistinctRows:
     (2, [1.0, 3.0])
     """
     same = DistinctRows(X, targets)
-    if gram or not kind_of(X).tabular or X.shape[0] * (X.shape[1] + 1) > MOST_VALUES:
+    if gram or is_stored(X) or not kind_of(X).tabular or X.shape[0] * (X.shape[1] + 1) > MOST_VALUES:
         return same
     codes = row_codes(X) + row_codes(targets.values.T) * MULTIPLIERS[1]
     used = np.flatnonzero(targets.weight > 0)

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.data.stores import is_stored
 from kernelweave.engines import Engine
 from kernelweave.estimators.defaults import kernel_for, kernels_for
 from kernelweave.estimators.definite import refuse_indefinite
 from kernelweave.estimators.normalize import LARGEST, SMALLEST, Scaling, all_normalized, too_large
 from kernelweave.estimators.overlap import warn_if_nothing_shared
+from kernelweave.estimators.sharding import fitted_to_store
 from kernelweave.kernels import Kernel, Precomputed, parse
 from kernelweave.kernels.abilities import representatives
 from kernelweave.kernels.positional.windows import Windows
@@ -118,6 +120,8 @@ def fitted_to(
     centre : whether "variance" must shift the kernel as well
     definite : who needs positive semi-definite kernels, for the message; None where they may be anything
     """
+    if is_stored(X):
+        return fitted_to_store(kernels, X, weight, normalize, engine, definite or "it cannot be learned with")
     table = TableColumns.of(kernels, X)
     if table is not None:  # nothing is learned from the rows, and inner products are definite
         return all_normalized(kernels, X, normalize, engine, weight, centre, table)

@@ -28,7 +28,7 @@ from scipy.special import logsumexp, xlogy
 from kernelweave.engines import Engine
 from kernelweave.kernels import Kernel
 from kernelweave.kernels.abilities import Ranged
-from kernelweave.operators.base import RoundedSet, product
+from kernelweave.operators.base import RoundedSet, Sharded, product
 from kernelweave.operators.features.design.set import DesignSet
 from kernelweave.operators.gram.family import SharedSet
 from kernelweave.operators.gram.mixture import MEMBERS, Family
@@ -61,6 +61,8 @@ def proved_for_one(result: Result, problem: Problem, tol: float) -> Result:
     A solver that has converged on rounded values has computed them in double precision itself.
     """
     alpha, dual, operator = result.primal.alpha, result.dual, problem.operator
+    if isinstance(operator, Sharded) and result.dual is not None and is_feasible(problem, result.dual.alpha):
+        return result  # its last round has computed both objectives over all rows
     rounded = afresh(problem, np.zeros(operator.n)) is not None
     if rounded and result.converged:
         return result
@@ -123,6 +125,8 @@ class Proof:
 
     def of(self, result: Result, problem: MKLProblem, tol: float, factorised: bool = False) -> Result:
         """Return a result with both objectives in double precision; it has converged if their gap is within `tol`."""
+        if isinstance(problem.operators, Sharded) and self._keeps(result, problem):
+            return _checked(result, tol)  # its last round has computed both objectives over all rows
         exact = self._exact(problem.operators)
         if exact is problem.operators and not factorised and self._stands(result, problem):
             return _checked(result, tol)
@@ -137,7 +141,11 @@ class Proof:
 
     def _stands(self, result: Result, problem: MKLProblem) -> bool:
         """Tell whether both objectives were computed from a normal vector, and the dual point is feasible."""
-        if result.primal.vector is None or result.dual is None or self.certifies != "mkl":
+        return result.primal.vector is not None and self.certifies == "mkl" and self._keeps(result, problem)
+
+    def _keeps(self, result: Result, problem: MKLProblem) -> bool:
+        """Tell whether the dual point is feasible."""
+        if result.dual is None:
             return False
         pairs = zip(problem.outputs(cast(Any, None)), np.atleast_2d(result.dual.alpha))
         return all(is_feasible(one, line) for one, line in pairs)

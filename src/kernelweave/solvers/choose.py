@@ -21,6 +21,7 @@ from kernelweave.operators.base import (
     PrimalOperator,
     Ranked,
     RankOneVectors,
+    Sharded,
 )
 from kernelweave.solvers.cost import (
     Columns,
@@ -48,6 +49,7 @@ SVM_NEEDS = {
     "interior_point": "features",
     "newton": "values",
     "quasi_newton": "whole",
+    "active_set": "shards",
     "auto": "any",
 }
 """What each solver needs of one kernel."""
@@ -57,6 +59,7 @@ tables of k-mers, and where they go through sparse features, which makes them se
 ENOUGH = 0.5
 """Share of the rows whose Gram matrix must fit for pair steps among those that count."""
 AS_ASKED = "as asked"
+BY_PARTS = "rows are worked through part by part: a working set as large as the support takes the fewest rounds"
 
 
 class Chosen(NamedTuple):
@@ -97,6 +100,8 @@ def choose_svm_solver(name: str, problem: Problem, params: dict[str, Any] | None
 
 def _fastest_svm(problem: Problem) -> tuple[str, str]:
     operator = problem.operator
+    if isinstance(operator, Sharded):
+        return "active_set", BY_PARTS
     if isinstance(operator, AtOnce) and problem.loss.boxed:
         return "quasi_newton", f"a product of all rows takes about {operator.product_seconds:.2g} s, however few move"
     if isinstance(operator, PrimalOperator):
@@ -142,7 +147,8 @@ def mkl_need(name: str, loss: Loss, facts: Columns | None) -> tuple[str, bool]:
     if name == "auto":
         name = "hessian" if facts is None or not loss.smooth else _on_columns(facts)[0]
     entry = MKL_SOLVERS[name]
-    return "design" if entry.primal else "vectors" if entry.rank_one else "parts", entry.double
+    need = "design" if entry.primal else "vectors" if entry.rank_one else "shard_parts" if entry.sharded else "parts"
+    return need, entry.double
 
 
 def _on_columns(facts: Columns) -> tuple[str, str]:
@@ -175,6 +181,8 @@ def choose_mkl_solver(name: str, problem: MKLProblem, params: dict[str, Any] | N
 
 def _fastest_mkl(problem: MKLProblem) -> tuple[str, str]:
     operators, p = problem.operators, problem.ball.p
+    if isinstance(operators, Sharded):
+        return "active_set", BY_PARTS
     if isinstance(operators, HasDesign):
         design = operators.design
         size = float(design.squares()[:, 0].mean()) * float(problem.cost.mean())

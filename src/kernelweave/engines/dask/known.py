@@ -9,9 +9,8 @@ from typing import Any
 from distributed import Client, LocalCluster, get_worker
 from distributed.client import default_client
 
-from kernelweave.engines.base import Engine
+from kernelweave.engines.base import Engine, Serial
 from kernelweave.engines.dask.engine import Dask, connected, local_cluster
-from kernelweave.engines.base import Serial
 
 _by_client: dict[Client, Dask] = {}
 _by_address: dict[tuple[str, int], Client] = {}

@@ -194,6 +194,8 @@ class MKLEstimator(Estimator):
         self.__dict__.pop("kernel_names_", None)
         scaled, table = fitted_to(given, X, weight, self.normalize, engine, self.fit_intercept is not True, NEEDED)
         need, double = self._need(scaled, X, weight, table)
+        if self._by_parts_of(X)[0]:
+            need, double = "shard_parts", False
         self._factorised = None
         if need == "design" and table is None:
             params, asked = split_params(self.solver_params)[0], scaled
@@ -202,7 +204,8 @@ class MKLEstimator(Estimator):
         self.kernels_ = scaled
         self._held_for = need
         operators = self._hold(X, EXACTLY if double else self.tol, table if need == "design" else None)
-        if self.normalize in ("trace", "variance") and operators.m * operators.n > MOST_DIAGONALS:
+        large = operators.m * operators.n > MOST_DIAGONALS
+        if need == "shard_parts" or (self.normalize in ("trace", "variance") and large):
             return operators  # the scale of each kernel was finite
         lengths = operators.design.squares() if need == "design" else operators.diagonals()
         if not (np.isfinite(lengths).all() and SMALLEST < lengths.max() < LARGEST):

@@ -13,6 +13,7 @@ from kernelweave.estimators.distinct import distinct_rows
 from kernelweave.estimators.fitting import join_traces, keep_certificate, make_monitor, show_plan, warn_unless_converged
 from kernelweave.estimators.kernel_list import KernelList, fitted_to, refuse_overflow
 from kernelweave.estimators.proof import proved_for_one
+from kernelweave.estimators.sharding import faster_by_parts
 from kernelweave.estimators.targets import Targets
 from kernelweave.kernels import Kernel, reference
 from kernelweave.operators import Operator, Task, choose
@@ -57,10 +58,13 @@ class KernelEstimator(Estimator):
         engine, (need, store) = self._engine(), svm_need(self.solver, self.solver_params)
         given, centre = self._kernel_list.on(X, weight), self.fit_intercept is not True
         (self.kernel_,) = fitted_to(given, X, weight, self.normalize, engine, centre, NEEDED).kernels
+        sharded = self._by_parts_of(X)[0] or faster_by_parts(self.solver, X, [self.kernel_], self._loss())
+        need = "shards" if sharded else need
         task = Task([self.kernel_], X, engine, self._memory_left, self.tol, need, store)
         operator, self.memory_plan_ = choose(task)
         show_plan(self.memory_plan_, self.verbose)
-        refuse_overflow(given, operator.diag())
+        if not sharded:
+            refuse_overflow(given, operator.diag())
         return operator
 
     def _solve(self, problems: Iterable[Problem]) -> list[Result]:

@@ -26,6 +26,7 @@ from kernelweave.operators.planner.family import (
 from kernelweave.operators.planner.features import FeatureFamily, SharedPatterns, SparseFeatures
 from kernelweave.operators.planner.kmers import KmerStore, PositionalFamily, PositionalIndex
 from kernelweave.operators.planner.plan import Plan
+from kernelweave.operators.planner.sharded import FamilyPartByPart, PartByPart
 from kernelweave.operators.planner.tables import LmerFamily, LmerTable
 from kernelweave.operators.planner.task import Task
 from kernelweave.operators.planner.values import CachedValues, DenseValues
@@ -58,6 +59,8 @@ CANDIDATES: tuple[Candidate, ...] = (
     SparseScores(),
     StoredColumns(),
     RecomputedColumns(),
+    PartByPart(),
+    FamilyPartByPart(),
 )
 """Every way to hold kernels, in the order in which they are tried."""
 MUCH_SLOWER = 5.0

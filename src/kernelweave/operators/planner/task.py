@@ -38,6 +38,8 @@ NEEDS = {
     "design": "the features of several kernels side by side",
     "scores": "products of single columns of one kernel, without its values",
     "columns": "single columns of several kernels with a common base",
+    "shards": "one kernel on rows that are worked through part by part",
+    "shard_parts": "several kernels on rows that are worked through part by part",
 }
 """What a solver can ask for."""
 SEVERAL = ("parts", "vectors")

@@ -68,7 +68,8 @@ class SharedRows:
     """Rows that parts are cut from: a store travels as its path, rows in memory once to each worker."""
 
     def __init__(self, rows: Any, handle: Shared[Any] | None = None):
-        self.rows, self.handle = (rows, None) if handle is None else (None, handle)
+        self.rows: Any = rows if handle is None else None
+        self.handle = handle
 
     def get(self) -> Any:
         """Return the rows."""

@@ -51,9 +51,7 @@ class ShardedRows:
     most_rows : so many of them fit
     """
 
-    def __init__(
-        self, kernels: Sequence[Kernel], X: Any, engine: Engine, bind: Callable[[Any], Any], most_rows: int
-    ):
+    def __init__(self, kernels: Sequence[Kernel], X: Any, engine: Engine, bind: Callable[[Any], Any], most_rows: int):
         self.kernels, self.X, self.engine, self.bind, self.most_rows = list(kernels), X, engine, bind, most_rows
         self.n = n_rows(X)
         self.parts = spans(self.n, part_size(self.n))
@@ -148,7 +146,7 @@ class ShardedSet(ShardedRows):
     def combined_submatrix(self, weights: Array, rows: Array) -> Array:
         """Return the weighted sum on some rows."""
         some = take(self.X, rows)
-        out: Array = sum(w * kernel.gram(some) for w, kernel in zip(weights, self.kernels) if w > 0)  # type: ignore[assignment]
+        out: Array = sum(w * kernel.gram(some) for w, kernel in zip(weights, self.kernels) if w > 0)
         return np.zeros((len(rows), len(rows))) if isinstance(out, int) else np.ascontiguousarray(out)
 
     def diagonals(self) -> Array:

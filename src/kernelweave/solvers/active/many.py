@@ -45,9 +45,10 @@ class ActiveSetMKL(Rounds):
             start = PrimalPoint(self.alpha[rows][None], np.zeros(1), np.inf, self.beta)
         result = run_inside(solver, problem, Stop(tol, INNER_ITERATIONS, polish=False), start=start)
         alpha = np.atleast_2d((result.dual or result.primal).alpha)
-        self.beta = np.asarray(result.primal.beta)
+        beta = np.asarray(result.primal.beta)
+        self.beta = beta
         b = float(np.atleast_1d(result.primal.intercept)[0])
-        return Solved(alpha[0], b, self.beta, problem.linear(alpha), problem.energies(alpha))
+        return Solved(alpha[0], b, beta, problem.linear(alpha), problem.energies(alpha))
 
     def _dual(self, solved: Solved, energy: float) -> float:
         assert solved.q is not None

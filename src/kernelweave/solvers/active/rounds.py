@@ -30,8 +30,10 @@ from kernelweave.operators.base import Sharded
 from kernelweave.solvers.active.working_set import (
     ENLARGED,
     FIRST,
+    LARGEST_PILOT,
     LEAST_ROOM,
     PILOT,
+    PILOT_SHARE,
     PILOT_TIMES,
     RETURNED,
     RETURNED_MORE,
@@ -86,9 +88,7 @@ class Rounds(ABC):
 
     limits = Limits(100, patience=12, effort=100)
 
-    def __init__(
-        self, solver: str = "auto", first: int | None = None, most: int | None = None, random_state: int = 0
-    ):
+    def __init__(self, solver: str = "auto", first: int | None = None, most: int | None = None, random_state: int = 0):
         self.solver, self.first, self.most, self.random_state = solver, first, most, random_state
 
     @abstractmethod
@@ -112,7 +112,8 @@ class Rounds(ABC):
         self.problem, self.stop, self.operator, self.y = problem, stop, operator, y
         self.n, self.random = operator.n, np.random.default_rng(self.random_state)
         self.told = Targets.of(y, problem.cost)
-        self.alpha, self.beta = np.zeros(self.n), None
+        self.alpha = np.zeros(self.n)
+        self.beta: Array | None = None
         self.round, self.gap, self.former = 0, np.inf, np.inf
         limit = min(self.n, operator.most_rows if self.most is None else self.most)
         self.largest_set = max(limit, 2)
@@ -127,10 +128,12 @@ class Rounds(ABC):
 
     def _pilot(self) -> None:
         """Expect a number of support vectors from two samples, and with it the size of the working set."""
-        large = min(self.n, PILOT)
+        large = min(self.n, max(PILOT, min(LARGEST_PILOT, self.n // PILOT_SHARE)))
         sizes = max(2, large // PILOT_TIMES), large
-        counts = [int(np.count_nonzero(self._solve(sample(self.y, size, self.random), PILOT_TOL).alpha)) for size in sizes]
-        self.alpha[:], self.beta = 0.0, None
+        counts = [
+            int(np.count_nonzero(self._solve(sample(self.y, size, self.random), PILOT_TOL).alpha)) for size in sizes
+        ]
+        self.beta = None
         self.expected, self.power = expected_support((counts[0], counts[1]), sizes, self.n)
         self.capacity = min(self.largest_set, max(int(ROOM * self.expected), large))
 

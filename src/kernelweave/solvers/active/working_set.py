@@ -16,15 +16,15 @@ import numpy as np
 from kernelweave.losses import Loss
 from kernelweave.solvers.problems import Array, dot
 
-PILOT, PILOT_TIMES = 4096, 4
-"""Rows of the larger pilot sample, and how many times as many as the smaller one's they are."""
+PILOT_SHARE, PILOT, LARGEST_PILOT, PILOT_TIMES = 16, 4096, 1 << 16, 4
+"""Rows of the larger pilot sample: one of so many, within limits; and how many times the smaller one's they are."""
 SLOWEST, FASTEST = 0.4, 1.0
 """Powers of the number of rows between which the number of support vectors is taken to grow."""
 ROOM = 1.5
 """Rows of the working set for each support vector that is expected."""
 FIRST = 0.5
 """Share of the working set that the first sample fills."""
-ENLARGED = 1.5
+ENLARGED = 2.0
 """By how much the working set grows where the gap fell less than twofold."""
 LEAST_ROOM = 1.25
 """A working set has at least so many rows for each support vector at hand."""
@@ -108,7 +108,9 @@ def shares(loss: Loss, b: float, wanted: int, outputs: Array, job: tuple[Array, 
 
 def largest(found: list[tuple], parts: list[slice], room: int) -> Array:
     """Return the rows with the largest shares of all parts, at most so many; of equal ones those of the first rows."""
-    rows = np.concatenate([np.zeros(0, np.int64), *(one[3].astype(np.int64) + cut.start for one, cut in zip(found, parts))])
+    rows = np.concatenate(
+        [np.zeros(0, np.int64), *(one[3].astype(np.int64) + cut.start for one, cut in zip(found, parts))]
+    )
     values = np.concatenate([np.zeros(0, np.float32), *(one[4] for one in found)])
     if len(rows) > room:
         rows = rows[np.argsort(-values, kind="stable")[:room]]

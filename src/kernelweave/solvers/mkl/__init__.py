@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelweave.losses import LOSSES, Loss
+from kernelweave.solvers.active.many import ActiveSetMKL
 from kernelweave.solvers.mkl.cutting.level import LevelMethod
 from kernelweave.solvers.mkl.cutting.linear_program import LinearProgram
 from kernelweave.solvers.mkl.cutting.silp import SILP
@@ -44,6 +45,11 @@ def polyhedral(loss: Loss) -> bool:
     return loss.boxed and not loss.smooth and bool(np.isfinite(loss.lipschitz))
 
 
+def sparse(loss: Loss) -> bool:
+    """Ask for outputs at which rows cost nothing, and coefficients that add up to zero."""
+    return loss.sparse and loss.task != "novelty"
+
+
 def lipschitz(loss: Loss) -> bool:
     """Ask for bounded slopes, which add up to zero at the optimum: a novelty detector's do not."""
     return bool(np.isfinite(loss.lipschitz)) and loss.task != "novelty"
@@ -58,6 +64,7 @@ class Entry:
     primal : whether it walks in the space of explicit features
     double : whether it needs these in double precision, whatever the tolerance
     rank_one : whether it is for kernels of rank one only
+    sharded : whether it works through rows part by part
     """
 
     make: type
@@ -68,6 +75,7 @@ class Entry:
     primal: bool = False
     double: bool = False
     rank_one: bool = False
+    sharded: bool = False
 
     @property
     def losses(self) -> tuple[str, ...]:
@@ -88,6 +96,7 @@ MKL_SOLVERS: dict[str, Entry] = {
     "hessian": Entry(HessianMKL),
     "linear_program": Entry(LinearProgram, polyhedral, shared_weights=False, rank_one=True),
     "lp": Entry(LpNorm, largest_p=np.inf),
+    "active_set": Entry(ActiveSetMKL, sparse, largest_p=np.inf, shared_weights=False, sharded=True),
     "smooth": Entry(Smooth, boxed, shared_weights=False, certifies="smoothed"),
     "block_coordinate": Entry(
         BlockCoordinate, smooth, largest_p=np.inf, shared_weights=False, primal=True, double=True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kernelweave.solvers.active.one import ActiveSet
 from kernelweave.solvers.svm.chunking import Chunking
 from kernelweave.solvers.svm.dual_coordinate import DualCoordinate
 from kernelweave.solvers.svm.interior import InteriorPoint
@@ -16,4 +17,5 @@ SVM_SOLVERS: dict[str, type] = {
     "interior_point": InteriorPoint,
     "newton": Newton,
     "quasi_newton": QuasiNewton,
+    "active_set": ActiveSet,
 }
