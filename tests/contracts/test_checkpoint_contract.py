@@ -75,7 +75,7 @@ def check(make, problem, stop, iterations, bits=True):
 
 @pytest.mark.parametrize("iterations", [1, 4])
 @pytest.mark.parametrize("intercept", ["free", "regularized"])
-@pytest.mark.parametrize("name", SVM_SOLVERS)
+@pytest.mark.parametrize("name", svm.SVM_SOLVERS)
 def test_svm_solvers_go_on(name, intercept, iterations):
     shown = svm.problem(SMOOTH.get(name, "hinge"), intercept, svm.HOME[name])
     check(lambda: SVM_SOLVERS[name](**CHUNK.get(name, {})), shown, SVM_STOP, iterations)

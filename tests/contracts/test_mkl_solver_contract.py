@@ -17,9 +17,11 @@ from kernelweave.solvers.mkl.problem import MKLProblem
 from oracles import mkl
 from oracles.losses import PARAMETERS
 
-MKL_SOLVERS = {name: entry for name, entry in EVERY_SOLVER.items() if not entry.primal and not entry.rank_one}
+MKL_SOLVERS = {
+    name: entry for name, entry in EVERY_SOLVER.items() if not (entry.primal or entry.rank_one or entry.sharded)
+}
 """Those that walk in the space of explicit features have a contract of their own, test_mkl_primal_contract.py, and the
-one for kernels of rank one has solvers/test_linear_program.py."""
+ones for kernels of rank one and for rows in parts have solvers/test_linear_program.py and test_active_set.py."""
 N, M = 60, 8
 C, NU = 2.0, 0.3
 NORMS = (1.0, 4 / 3, 2.0, 4.0)

@@ -92,6 +92,8 @@ CASES = {
     "sparse_features": [columns([kw.Spectrum(4)], DNA, "scores"), columns([kw.WeightedDegree(12)], DNA, "scores")],
     "stored_columns": [columns(WIDTHS, TABLE, "columns")],
     "recomputed_columns": [columns(WIDTHS, TABLE, "columns")],
+    "sharded": [one(kw.WeightedDegree(12), DNA, need="shards"), one(kw.Spectrum(4), DNA, need="shards"),
+                lambda limit: Task(DEGREES, DNA, Serial(), limit, need="shard_parts")],
 }  # fmt: skip
 EACH = [
     pytest.param(candidate, make, id=f"{candidate.kind} {i} for {candidate.needs[0]} {j}")

@@ -17,10 +17,12 @@ from kernelweave.operators.features.operator import FeatureOperator
 from kernelweave.solvers.choose import choose_svm_solver
 from kernelweave.solvers.loop import Stop, run
 from kernelweave.solvers.problems import Problem
-from kernelweave.solvers.svm import SVM_SOLVERS
+from kernelweave.solvers.svm import SVM_SOLVERS as EVERY_SOLVER
 from oracles import svm
 from oracles.losses import PARAMETERS
 
+SVM_SOLVERS = {name: made for name, made in EVERY_SOLVER.items() if name != "active_set"}
+"""The one that works through rows part by part has solvers/test_active_set.py."""
 N = 100
 C = 3.0
 NU = 0.2

@@ -21,7 +21,7 @@ class KernelClassifier(Classifying, KernelEstimator):
     loss : such as "hinge", "logistic" or "smooth_hinge:2", which sets sigma; the manual lists all
     sigma : sharpness of "smooth_hinge"
     solver : "auto", "smo", "chunking", "dual_coordinate" or "interior_point" (kernels with explicit features, many or
-        few) or "newton" (differentiable losses)
+        few), "newton" (differentiable losses) or "active_set" (rows of any number, on disk or in memory)
     solver_params : dict of parameters of the solver, such as ``{"chunk_size": 1024}`` for "chunking"; the manual lists
         them by solver
     tol : relative duality gap at which to stop

@@ -20,7 +20,7 @@ class KernelRegressor(Regressing, KernelEstimator):
     loss : such as "epsilon_insensitive", "squared" or "huber:0.5", which sets delta; the manual lists all
     epsilon : half-width of the tube in which errors are free
     solver : "auto", "smo", "chunking", "dual_coordinate" or "interior_point" (kernels with explicit features, many or
-        few) or "newton" (differentiable losses)
+        few), "newton" (differentiable losses) or "active_set" (rows of any number, on disk or in memory)
     solver_params : dict of parameters of the solver, such as ``{"chunk_size": 1024}`` for "chunking"; the manual lists
         them by solver
     tol : relative duality gap at which to stop

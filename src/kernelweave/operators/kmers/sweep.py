@@ -90,7 +90,8 @@ def _sweep(kept, new, letters, sums, coef, order, out):  # type: ignore[no-untyp
     degree = sums.shape[1] - 2 - AHEAD
     lcp, lcp_next, order_next = np.zeros(every, np.uint8), np.empty(every, np.uint8), np.empty_like(order)
     values, values_next, left = np.zeros(every), np.empty(every), np.empty(every)
-    values[:n] = coef
+    for i in range(n):
+        values[i] = coef[i]
     symbols = np.empty(every, np.uint8)
     for position in range(length - 1, -1, -1):
         for i in range(n):

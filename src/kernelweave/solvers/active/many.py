@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernelweave.solvers.active.rounds import Rounds, Solved, points
-from kernelweave.solvers.certificate import Ledger, PrimalPoint
+from kernelweave.solvers.active.rounds import Rounds, Solved
+from kernelweave.solvers.certificate import PrimalPoint
 from kernelweave.solvers.choose import choose_mkl_solver
 from kernelweave.solvers.loop import INNER_ITERATIONS, Stop, run_inside
 from kernelweave.solvers.mkl.problem import MKLProblem
@@ -42,21 +42,14 @@ class ActiveSetMKL(Rounds):
         solver = choose_mkl_solver(self.solver, problem).solver
         start = None
         if self.beta is not None:
-            start = PrimalPoint(self.alpha[rows][None], np.zeros(1), np.inf, self.beta)
+            start = PrimalPoint(self.proof[rows][None], np.zeros(1), np.inf, self.beta)
         result = run_inside(solver, problem, Stop(tol, INNER_ITERATIONS, polish=False), start=start)
-        alpha = np.atleast_2d((result.dual or result.primal).alpha)
-        beta = np.asarray(result.primal.beta)
-        self.beta = beta
-        b = float(np.atleast_1d(result.primal.intercept)[0])
-        return Solved(alpha[0], b, beta, problem.linear(alpha), problem.energies(alpha))
-
-    def _dual(self, solved: Solved, energy: float) -> float:
-        assert solved.q is not None
-        return solved.linear - 0.5 * float(self.problem.ball.support(solved.q))
-
-    def _offer(self, ledger: Ledger, primal: float, dual: float) -> None:
-        better, proof = points(self.alpha, self.solved.intercept, primal, dual, self.solved.weights)
-        ledger.offer(primal=better, dual=proof)
+        alpha = np.atleast_2d(result.primal.alpha)
+        proof = alpha if result.dual is None else np.atleast_2d(result.dual.alpha)
+        beta, b = np.asarray(result.primal.beta), float(np.atleast_1d(result.primal.intercept)[0])
+        self.beta, bound = beta, problem.dual(proof, problem.energies(proof))
+        b = float(alpha.sum()) if whole.intercept == "regularized" else b
+        return Solved(alpha[0], proof[0], b, beta, lambda energy: bound)
 
     def fallback(self) -> PrimalPoint:
         """Return the zero classifier with equal weights."""

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from kernelweave.solvers.active.rounds import Rounds, Solved, points
-from kernelweave.solvers.certificate import Ledger, PrimalPoint
+from kernelweave.operators.base import product
+from kernelweave.solvers.active.rounds import Rounds, Solved
+from kernelweave.solvers.certificate import PrimalPoint, afresh
 from kernelweave.solvers.choose import choose_svm_solver
 from kernelweave.solvers.loop import INNER_ITERATIONS, Stop, run_inside
-from kernelweave.solvers.problems import Array, Problem
+from kernelweave.solvers.problems import Array, Problem, dot
+
+SAME = 1e-12
+"""By how much a multiple of the proof may differ from the classifier, for its energy to be that multiple."""
 
 
 class ActiveSet(Rounds):
@@ -32,20 +38,22 @@ class ActiveSet(Rounds):
         y, cost = whole.y[rows], whole.cost[rows]
         problem = Problem(self.operator.subset(rows), whole.loss, y, cost, whole.intercept, whole.total)
         solver = choose_svm_solver(self.solver, problem).solver
-        start = self.alpha[rows] if self.round else None
+        start = self.proof[rows] if self.round or self.proof.any() else None
         result = run_inside(solver, problem, Stop(tol, INNER_ITERATIONS, polish=False), start=start)
-        alpha = (result.dual or result.primal).alpha
-        linear = whole.loss.dual_term(alpha, y, cost)
-        if whole.intercept == "regularized":
-            linear -= 0.5 * float(alpha.sum()) ** 2
-        return Solved(alpha, float(result.primal.intercept), np.ones(1), linear)
+        alpha = result.primal.alpha
+        proof = alpha if result.dual is None else result.dual.alpha
+        b = float(alpha.sum()) if whole.intercept == "regularized" else float(result.primal.intercept)
+        return Solved(alpha, proof, b, np.ones(1), self._bound(problem, alpha, proof))
 
-    def _dual(self, solved: Solved, energy: float) -> float:
-        return solved.linear - 0.5 * energy
-
-    def _offer(self, ledger: Ledger, primal: float, dual: float) -> None:
-        better, proof = points(self.alpha, self.solved.intercept, primal, dual, None)
-        ledger.offer(primal=better, dual=proof)
+    def _bound(self, problem: Problem, alpha: Array, proof: Array) -> Callable[[float], float]:
+        """Return the dual objective of the proof as a function of the energy of alpha."""
+        largest = int(np.argmax(np.abs(proof))) if len(proof) else 0
+        times = alpha[largest] / proof[largest] if len(proof) and proof[largest] else 1.0
+        if np.allclose(alpha, times * proof, rtol=SAME, atol=0.0) and times:
+            return lambda energy: problem.dual(proof, energy / times**2)
+        exact = afresh(problem, proof)
+        own = dot(proof, product(problem.operator, proof) if exact is None else exact)
+        return lambda energy: problem.dual(proof, own)
 
     def fallback(self) -> PrimalPoint:
         """Return the zero classifier: a run that ends in its first round has nothing better for all rows."""

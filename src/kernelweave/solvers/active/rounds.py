@@ -19,6 +19,7 @@ part is a pure function of the model and its rows, so a lost worker costs its pa
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -61,18 +62,18 @@ TWOFOLD = 0.5
 class Solved:
     """What the master found on its rows.
 
-    alpha : (rows,) feasible
+    alpha : (rows,) of the classifier
+    proof : (rows,) feasible, the dual point; often the same, or a multiple of it
     intercept : b
     weights : (m,) of the kernels; one for a single kernel
-    linear : the part of the dual objective that no kernel enters
-    q : (m,) alpha'K_k alpha where the master knows it, else None: the parts tell
+    dual : from ``alpha'K alpha`` of the classifier, which the parts tell, to the dual objective of the proof
     """
 
     alpha: Array
+    proof: Array
     intercept: float
     weights: Array
-    linear: float
-    q: Array | None = None
+    dual: Callable[[float], float]
 
 
 class Rounds(ABC):
@@ -97,11 +98,7 @@ class Rounds(ABC):
 
     @abstractmethod
     def _solve(self, rows: Array, tol: float) -> Solved:
-        """Solve the problem of some rows, starting from `self.alpha` there."""
-
-    @abstractmethod
-    def _dual(self, solved: Solved, energy: float) -> float:
-        """Return the dual objective, given the energy that the parts found."""
+        """Solve the problem of some rows, starting from `self.proof` there."""
 
     def init(self, problem: Any, start: Any, stop: Stop) -> None:
         """Find the size of the working set by a pilot, and take a first sample; `start` is a former alpha."""
@@ -112,7 +109,7 @@ class Rounds(ABC):
         self.problem, self.stop, self.operator, self.y = problem, stop, operator, y
         self.n, self.random = operator.n, np.random.default_rng(self.random_state)
         self.told = Targets.of(y, problem.cost)
-        self.alpha = np.zeros(self.n)
+        self.alpha, self.proof = np.zeros(self.n), np.zeros(self.n)
         self.beta: Array | None = None
         self.round, self.gap, self.former = 0, np.inf, np.inf
         limit = min(self.n, operator.most_rows if self.most is None else self.most)
@@ -120,11 +117,13 @@ class Rounds(ABC):
         self._pilot()
         self.rows = sample(y, min(self.largest_set, self.first or int(FIRST * self.capacity) + 1), self.random)
         if start is not None:
-            self._begin_from(np.asarray(start, dtype=np.float64).reshape(-1))
+            self._begin_from(start)
 
-    def _begin_from(self, alpha: Array) -> None:
-        self.alpha = alpha.copy()
-        self.rows = np.union1d(self.rows, np.flatnonzero(alpha))[: self.largest_set]
+    def _begin_from(self, start: Any) -> None:
+        """Take a former alpha, or a point with it and with weights."""
+        self.beta = getattr(start, "beta", None)
+        self.proof = np.array(getattr(start, "alpha", start), dtype=np.float64).reshape(-1)
+        self.rows = np.union1d(self.rows, np.flatnonzero(self.proof))[: self.largest_set]
 
     def _pilot(self) -> None:
         """Expect a number of support vectors from two samples, and with it the size of the working set."""
@@ -141,9 +140,9 @@ class Rounds(ABC):
         """Solve the working set, let every part score its rows, and choose the next set."""
         tol = float(np.clip(INNER_SHARE * self.gap, FINEST * self.stop.tol, COARSEST))
         self.solved = self._solve(self.rows, tol)
-        self.alpha[:] = 0.0
-        self.alpha[self.rows] = self.solved.alpha
-        self.support = self.rows[self.solved.alpha != 0.0]
+        self.alpha[:] = self.proof[:] = 0.0
+        self.alpha[self.rows], self.proof[self.rows] = self.solved.alpha, self.solved.proof
+        self.support = self.rows[(self.solved.alpha != 0.0) | (self.solved.proof != 0.0)]
         self.found, self.travelled = self._score()
         self.round += 1
 
@@ -168,8 +167,7 @@ class Rounds(ABC):
         losses, energy = (float(sum(one[i] for one in self.found)) for i in (0, 1))
         b, problem = self.solved.intercept, self.problem
         primal = 0.5 * energy + losses + (0.5 * b * b if problem.intercept == "regularized" else 0.0)
-        dual = self._dual(self.solved, energy)
-        self._offer(ledger, primal, dual)
+        self._offer(ledger, primal, self.solved.dual(energy))
         self.former, self.gap = self.gap, ledger.gap
         extra = {
             "working_set": float(len(self.rows)), "support": float(len(self.support)),
@@ -179,9 +177,14 @@ class Rounds(ABC):
             self._choose_rows()
         return extra
 
-    @abstractmethod
     def _offer(self, ledger: Ledger, primal: float, dual: float) -> None:
         """Offer both points."""
+        alpha, proof, b = self.alpha.copy(), self.proof.copy(), self.solved.intercept
+        if self.beta is None:
+            ledger.offer(primal=PrimalPoint(alpha, b, primal), dual=DualPoint(proof, dual))
+        else:
+            point = PrimalPoint(alpha[None], np.array([b]), primal, self.solved.weights)
+            ledger.offer(primal=point, dual=DualPoint(proof[None], dual))
 
     def _choose_rows(self) -> None:
         """Keep the rows with an alpha, and add those with the largest shares."""
@@ -194,7 +197,7 @@ class Rounds(ABC):
     def state(self) -> dict[str, Any]:
         """Return what the next round begins with."""
         return {
-            "rows": self.rows, "support": self.support, "alpha": self.alpha[self.support], "round": self.round,
+            "rows": self.rows, "support": self.support, "proof": self.proof[self.support], "round": self.round,
             "gap": float(self.gap), "capacity": self.capacity,
             "beta": np.zeros(0) if self.beta is None else np.asarray(self.beta),
         }  # fmt: skip
@@ -202,8 +205,8 @@ class Rounds(ABC):
     def resume(self, state: dict[str, Any]) -> None:
         """Go on with the next round."""
         self.rows, self.support = np.asarray(state["rows"]), np.asarray(state["support"])
-        self.alpha[:] = 0.0
-        self.alpha[self.support] = state["alpha"]
+        self.proof[:] = 0.0
+        self.proof[self.support] = state["proof"]
         self.round, self.gap, self.capacity = int(state["round"]), float(state["gap"]), int(state["capacity"])
         self.beta = np.asarray(state["beta"]) if len(state["beta"]) else None
 
@@ -217,11 +220,3 @@ def check_sparse(loss: Loss, total: float) -> None:
             f"solver='active_set' needs a loss that costs nothing beyond a margin, and under {loss.name!r} every row "
             "has a part in the solution; use loss='hinge', 'squared_hinge' or 'epsilon_insensitive'."
         )
-
-
-def points(alpha: Array, b: float, primal: float, dual: float, beta: Array | None) -> tuple[PrimalPoint, DualPoint]:
-    """Return both points of one alpha."""
-    kept = alpha.copy()
-    if beta is None:
-        return PrimalPoint(kept, b, primal), DualPoint(kept, dual)
-    return PrimalPoint(kept[None], np.array([b]), primal, beta), DualPoint(kept[None], dual)
