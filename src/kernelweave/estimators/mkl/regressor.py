@@ -21,7 +21,7 @@ class MKLRegressor(Regressing, StreamingRegressor):
     epsilon : half-width of the tube in which errors are free
     solver : "auto", "silp", "silp_chunking", "level", "reduced_gradient", "hessian", "lp" or "smooth"; for
         kernels of rank one "linear_program"; on explicit features, in time linear in the rows, "block_coordinate",
-        "svrg", "ufo", "obscure" or "proximal_gradient"; for rows of any number, on disk or in memory, "active_set"; or a
+        "svrg", "ufo", "obscure" or "proximal_gradient"; for rows of any number, on disk or not, "active_set"; or a
         baseline, "uniform", "best_single" or "alignment"
     solver_params : dict of parameters of the solver, such as ``{"smoothing": 0.5}`` for "smooth"; the manual lists them
         by solver.  On explicit features, ``{"feature_tolerance": 1e-4}`` says how well kernels without features of
