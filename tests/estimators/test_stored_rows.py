@@ -95,7 +95,7 @@ def test_rows_that_do_not_fit(tmp_path):
     S = stored(tmp_path / "x.kws", SITES, SITE_LABELS)
     message = r"The 120 rows of the store .*x\.kws take .* but the memory limit is 1e-06 GB; .*solver=\"active_set\""
     with pytest.raises(MemoryError, match=message):
-        kw.KernelClassifier(kw.WeightedDegree(3), memory_limit=1000).fit(S, S.y)
+        kw.KernelClassifier(kw.WeightedDegree(3), solver="smo", memory_limit=1000).fit(S, S.y)
 
 
 def test_rows_in_memory_count_for_the_plan(tmp_path):

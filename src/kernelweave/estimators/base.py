@@ -152,10 +152,11 @@ class Estimator(BaseEstimator, ABC):
     def _rows(self, X: Any) -> Any:
         """Return checked training rows."""
         self._check_parameters()
-        self._store_bytes = 0
-        if is_stored(X) and self._by_parts_of(X)[0]:
-            return stored_rows(self, X)
-        self._store_bytes = X.nbytes if is_stored(X) else 0
+        vars(self).pop("_store_bytes", None)
+        if is_stored(X):
+            if self._by_parts_of(X)[0]:
+                return stored_rows(self, X)
+            self._store_bytes = X.nbytes
         return training_rows(self, loaded(X, self.memory_limit), self._kernel_list.described())
 
     def _by_parts_of(self, X: Any) -> tuple[bool, str]:
