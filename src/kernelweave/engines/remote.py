@@ -38,6 +38,14 @@ class Remote(ABC):
             for place, values in zip(places, filled):
                 place[...] = values
 
+    @property
+    def here(self) -> Engine:
+        """The engine for work that stays with the caller, such as that of a master on its working set."""
+        from kernelweave.engines.local import Threads, available_cores
+
+        cores = available_cores()
+        return Threads(cores) if cores > 1 else Serial()
+
     def share(self, value: T) -> Shared[T]:
         """Return a handle that carries the value along; a subclass may know how to send it once to each worker."""
         return Carried(value)

@@ -152,7 +152,7 @@ class Estimator(BaseEstimator, ABC):
     def _rows(self, X: Any) -> Any:
         """Return checked training rows."""
         self._check_parameters()
-        vars(self).pop("_store_bytes", None)
+        self.__dict__.pop("_store_bytes", None)
         if is_stored(X):
             if self._by_parts_of(X)[0]:
                 return stored_rows(self, X)

@@ -32,6 +32,7 @@ from kernelweave.estimators.kernel_list import KernelList, fitted_to, refuse_ove
 from kernelweave.estimators.mkl.alike import alike_features, alike_pair, compares_features
 from kernelweave.estimators.normalize import LARGEST, SMALLEST
 from kernelweave.estimators.proof import Proof, is_rounded
+from kernelweave.estimators.sharding import faster_by_parts
 from kernelweave.estimators.targets import Targets
 from kernelweave.kernels import Kernel, reference
 from kernelweave.kernels.abilities import Features, has_columns, representatives
@@ -194,7 +195,8 @@ class MKLEstimator(Estimator):
         self.__dict__.pop("kernel_names_", None)
         scaled, table = fitted_to(given, X, weight, self.normalize, engine, self.fit_intercept is not True, NEEDED)
         need, double = self._need(scaled, X, weight, table)
-        if self._by_parts_of(X)[0]:
+        shared = getattr(self, "shared_weights", False) and len(self.classes_) > 2
+        if self._by_parts_of(X)[0] or (not shared and faster_by_parts(self.solver, X, scaled, self._loss())):
             need, double = "shard_parts", False
         self._factorised = None
         if need == "design" and table is None:

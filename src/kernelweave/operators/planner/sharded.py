@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from kernelweave.data.blocks import sample_rows
 from kernelweave.data.kinds import take
+from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Kernel
 from kernelweave.operators.memory import show_bytes
 from kernelweave.operators.planner.candidate import Candidate
@@ -81,7 +82,7 @@ def row_bytes(task: Task, need: str) -> float:
         from kernelweave.operators.planner.choose import choose
 
         some = take(task.X, sample_rows(task.n, JUDGES))
-        sample = Task(task.kernels, some, task.engine, task.limit, task.tol, need)
+        sample = Task(task.kernels, some, _here(task.engine), task.limit, task.tol, need)
         plan = choose(sample).plan
         each = plan.bytes / sample.n
         known[need] = max(1.0, GROWING * each) if plan.kind not in SQUARED else 4.0 * (task.budget / 4.0) ** 0.5
@@ -100,4 +101,10 @@ def _bound(task: Task, need: str, rows: Any) -> Any:
 
     limit = max(1.0, WORKING_SHARE * task.budget)
     given: list[Kernel] = list(task.kernels)
-    return choose(Task(given, rows, task.engine, limit, task.tol, need)).operator
+    return choose(Task(given, rows, _here(task.engine), limit, task.tol, need)).operator
+
+
+def _here(engine: Engine) -> Engine:
+    """Return the engine for work that stays with the caller: rows of a working set do not travel."""
+    here: Engine = getattr(engine, "here", engine)
+    return here
