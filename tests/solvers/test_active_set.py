@@ -11,12 +11,12 @@ from kernelweave.operators import Task, choose
 from kernelweave.operators.sharded import operator as sharded
 from kernelweave.penalties import LpBall
 from kernelweave.solvers.active import rounds
-from kernelweave.solvers.active.many import ActiveSetMKL
-from kernelweave.solvers.active.one import ActiveSet
 from kernelweave.solvers.active.working_set import Targets, expected_support, largest, sample, shares
 from kernelweave.solvers.loop import Stop, run
+from kernelweave.solvers.mkl.active_set import ActiveSetMKL
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Problem
+from kernelweave.solvers.svm.active_set import ActiveSet
 from kernelweave.solvers.svm.chunking import Chunking
 from oracles import mkl, svm
 from oracles.losses import PARAMETERS

@@ -1,1 +1,1 @@
-"""Working sets as large as the support, on rows of any number: for one kernel and for many."""
+"""What working sets as large as the support have in common, for one kernel and for many: rows of any number."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelweave.losses import LOSSES, Loss
-from kernelweave.solvers.active.many import ActiveSetMKL
+from kernelweave.solvers.mkl.active_set import ActiveSetMKL
 from kernelweave.solvers.mkl.cutting.level import LevelMethod
 from kernelweave.solvers.mkl.cutting.linear_program import LinearProgram
 from kernelweave.solvers.mkl.cutting.silp import SILP

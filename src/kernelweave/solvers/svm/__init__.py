@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelweave.solvers.active.one import ActiveSet
+from kernelweave.solvers.svm.active_set import ActiveSet
 from kernelweave.solvers.svm.chunking import Chunking
 from kernelweave.solvers.svm.dual_coordinate import DualCoordinate
 from kernelweave.solvers.svm.interior import InteriorPoint

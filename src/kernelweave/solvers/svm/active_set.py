@@ -1,4 +1,4 @@
-"""Working sets over rows of any number, for one kernel; see `rounds`."""
+"""Working sets over rows of any number, for one kernel; see `solvers.active.rounds`."""
 
 from __future__ import annotations
 
