@@ -1,4 +1,6 @@
-"""Working sets over rows of any number, for many kernels: the master learns alpha and beta on its rows; see `solvers.active.rounds`.
+"""Working sets over rows of any number, for many kernels: the master learns alpha and beta on its rows.
+
+The rounds are those of `solvers.active.rounds`.
 
 The energies ``q_k = alpha'K_k alpha`` need the support rows only, so the master knows them; parts score with the
 weighted sum of the kernels, as they do with one.
