@@ -39,6 +39,7 @@ from kernelweave.solvers.active.working_set import (
     RETURNED,
     RETURNED_MORE,
     ROOM,
+    WHOLE,
     Targets,
     expected_support,
     largest,
@@ -115,7 +116,8 @@ class Rounds(ABC):
         limit = min(self.n, operator.most_rows if self.most is None else self.most)
         self.largest_set = max(limit, 2)
         self._pilot()
-        self.rows = sample(y, min(self.largest_set, self.first or int(FIRST * self.capacity) + 1), self.random)
+        first = self.n if self.capacity == self.n else int(FIRST * self.capacity) + 1
+        self.rows = sample(y, min(self.largest_set, self.first or first), self.random)
         if start is not None:
             self._begin_from(start)
 
@@ -135,10 +137,13 @@ class Rounds(ABC):
         self.beta = None
         self.expected, self.power = expected_support((counts[0], counts[1]), sizes, self.n)
         self.capacity = min(self.largest_set, max(int(ROOM * self.expected), large))
+        if self.expected > WHOLE * self.n and self.largest_set == self.n:
+            self.capacity = self.n
 
     def step(self) -> None:
         """Solve the working set, let every part score its rows, and choose the next set."""
-        tol = float(np.clip(INNER_SHARE * self.gap, FINEST * self.stop.tol, COARSEST))
+        every = len(self.rows) == self.n
+        tol = float(np.clip(INNER_SHARE * self.gap, FINEST * self.stop.tol, self.stop.tol / 2 if every else COARSEST))
         self.solved = self._solve(self.rows, tol)
         self.alpha[:] = self.proof[:] = 0.0
         self.alpha[self.rows], self.proof[self.rows] = self.solved.alpha, self.solved.proof

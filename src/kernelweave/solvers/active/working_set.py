@@ -24,6 +24,8 @@ ROOM = 1.5
 """Rows of the working set for each support vector that is expected."""
 FIRST = 0.5
 """Share of the working set that the first sample fills."""
+WHOLE = 0.4
+"""Share of the rows from which on all of them are taken at once, where they fit: little would be left out."""
 ENLARGED = 2.0
 """By how much the working set grows where the gap fell less than twofold."""
 LEAST_ROOM = 1.25
