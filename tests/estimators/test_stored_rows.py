@@ -43,7 +43,7 @@ def test_a_fit_to_a_store_is_the_fit_to_its_rows(kernel, X, y, tmp_path):
 
 
 @each_case
-@pytest.mark.parametrize("engine", ["serial", "threads", Pickled()], ids=str)
+@pytest.mark.parametrize("engine", ["serial", "threads", Pickled()], ids=["serial", "threads", "pickled"])
 def test_a_store_is_scored_part_by_part(kernel, X, y, engine, tmp_path, monkeypatch):
     S = stored(tmp_path / "x.kws", X, y)
     model = kw.KernelClassifier(kernel, engine=engine, n_jobs=2).fit(X, y)
