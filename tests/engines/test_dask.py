@@ -69,6 +69,20 @@ def test_a_value_is_unpacked_once_by_each_worker(cluster):
     assert len({(process, value) for process, value, _ in found}) == len({process for process, *_ in found})
 
 
+def test_parts_that_need_a_large_array_are_spread_over_all_workers(cluster):
+    def work(handle, part):
+        time.sleep(0.1)
+        return os.getpid(), float(handle.get()[part])
+
+    for seed in range(3):  # the scheduler may drop a copy at any moment, and then one worker gets all parts
+        table = np.random.default_rng(seed).normal(size=5000)
+        found = cluster.map(partial(work, cluster.share(table)), range(4))
+        assert [value for _, value in found] == table[:4].tolist()
+        if len({process for process, _ in found}) == 2:
+            return
+    pytest.fail("one worker got all parts")
+
+
 def summed(table, handle, part):
     return table[part] + handle.get()[part]
 

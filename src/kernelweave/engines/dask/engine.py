@@ -79,6 +79,8 @@ class Dask(Remote):
         for job in jobs:
             common.blobs.update(job.blobs)
         self.shelf.lay(common)
+        if self.workers > 1:
+            self.shelf.spread(common.blobs)
         try:
             answers = self._submit(common, [job.packed for job in jobs], parts).results()
         except ConnectionError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import shutil
@@ -19,6 +20,9 @@ from distributed import Client, Future
 
 from kernelweave.engines.dask.packing import Blob, Parcel, Sent
 from kernelweave.engines.dask.work import hold
+
+SPREAD = 5.0
+"""Seconds to wait for copies of arrays on all workers; where that takes longer, workers fetch them with their parts."""
 
 KEPT_ROUNDS = 4
 """Rounds after whose end an array that no function carried is taken away; solvers alternate between a few functions."""
@@ -43,6 +47,9 @@ class Shelf(ABC):
     @abstractmethod
     def futures(self, names: Iterable[str]) -> list[Future]:
         """Return what a task depends on to get some arrays."""
+
+    def spread(self, names: Iterable[str]) -> None:  # noqa: B027 - a shelf that every worker reads has nothing to do
+        """Bring arrays to all workers before parts that need them are handed out."""
 
     def pin(self, handle: Sent) -> None:
         """Keep what a shared value needs until nobody holds it."""
@@ -84,6 +91,13 @@ class Tasks(Shelf):
         """Submit a task that holds the array."""
         with large_graphs():
             self.held[name] = self.client.submit(hold, np.array(blob), key=f"kernelweave-{name}")
+
+    def spread(self, names: Iterable[str]) -> None:
+        """Copy arrays to all workers: the scheduler hands parts to those that have them, and else to a single one."""
+        held = self.futures(names)
+        if held:
+            with contextlib.suppress(Exception, asyncio.CancelledError):  # parts fetch what they lack
+                self.client.replicate(held, callback_timeout=SPREAD)
 
     def drop(self, name: str) -> None:
         """Release the task."""
