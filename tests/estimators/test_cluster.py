@@ -1,7 +1,9 @@
 """Estimators with a client or an address as their engine behave like any other in scikit-learn and in files."""
 
 import copy
+import os
 import pickle
+import signal
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from kernelweave.engines.dask import Dask
 from kernelweave.engines.dask.packing import pack
 from kernelweave.interpret import weight_stability
 from kernelweave.operators.features.design import rows
+from kernelweave.operators.sharded import operator as sharded
 from remote import dask_client, dask_cluster
 
 X, Y = kw.datasets.make_stars(60, random_state=0)
@@ -140,7 +143,40 @@ def test_rows_of_a_store_do_not_travel(tmp_path):
     cuts = [slice(0, 700), slice(700, 2000)]
     fitted = kw.KernelClassifier("wd:6", n_jobs=1).fit(SITES[:500], SITE_LABELS[:500])
     found = engine.map(lambda cut: fitted.decision_function(stored[cut]), cuts)
-    np.testing.assert_array_equal(np.concatenate(found), fitted.decision_function(SITES))
+    for cut, outputs in zip(cuts, found):
+        np.testing.assert_array_equal(outputs, fitted.decision_function(SITES[cut]))
     assert engine.tasks < TASK
     assert pack(stored).blobs == {}
     assert len(pack(stored).packed.head) < 4000
+
+
+class Struck(Dask):
+    """Kills a worker while it has parts of the second round."""
+
+    struck = 0
+
+    def _submit(self, common, jobs, parts):
+        sent = super()._submit(common, jobs, parts)
+        self.struck += 1
+        if self.struck == 2:
+            os.kill(next(iter(self.client.run(os.getpid).values())), signal.SIGKILL)
+        return sent
+
+
+MODELS = {
+    "one kernel": kw.KernelClassifier("wd:6", normalize="trace", solver="active_set", n_jobs=1, tol=1e-5),
+    "many kernels": kw.MKLClassifier(kw.WeightedDegree(3).per_degree(), solver="active_set", n_jobs=1, tol=1e-4),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_rounds_over_parts_keep_their_bits_when_a_worker_is_killed(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(sharded, "SMALLEST_PART", 500)
+    stored, engine = SITES.to_store(tmp_path / "sites.kws", y=SITE_LABELS), Struck(dask_client())
+    here, there = (clone(MODELS[name]).set_params(engine=one).fit(stored, SITE_LABELS) for one in ("serial", engine))
+    assert engine.struck > 2
+    assert there.converged_
+    np.testing.assert_array_equal(here.dual_coef_, there.dual_coef_)
+    np.testing.assert_array_equal(here.support_, there.support_)
+    np.testing.assert_array_equal(here.trace_["gap"], there.trace_["gap"])
+    assert here.objective_ == there.objective_
