@@ -1,266 +1,236 @@
-"""Faults on purpose: kill -9 of workers, clients and schedulers at random moments; the result must keep its bits.
+"""Kill -9 of workers, clients and schedulers in every phase of a fit; what is learned must keep its bits.
 
-    python benchmarks/cluster_faults.py                              # 20 workers, 10 clients, 5 schedulers
-    python benchmarks/cluster_faults.py --work fit --solver active_set --rows 100000
+    python benchmarks/cluster_faults.py                      # 20 workers, 10 clients, 5 schedulers, 9 minutes
     python benchmarks/cluster_faults.py --workers 3 --clients 1 --schedulers 1
+    python benchmarks/cluster_faults.py --work active_set_mkl --workers 4 --clients 2 --schedulers 2
+    python benchmarks/cluster_faults.py --checkpoints 5      # clients alone, with the solvers of rows in memory
 
-A scheduler and two workers are started by hand, as on a real cluster, and a client runs in a process of its own: it
-scores the rows of a store round after round with a weighted-degree machine, or fits one (`--work fit`).  A trial kills
-one of these processes at a random moment of the undisturbed run.  A killed worker is started again after two seconds;
-after the death of the client, or of the scheduler under it, the same command is run again, and a fit goes on from its
-checkpoint where the solver writes one.  The longest stall is the time from the kill to the next result of a round, or
-to the error message that says what happened.
+A scheduler and two workers are started by hand, as on a real cluster, and a client in a process of its own fits a store
+of simulated splice sites by rounds over its parts, with a checkpoint after each round.  A trial kills one of these
+processes: the phases of an undisturbed run take turns, and the moment within one is random.  A killed worker is started
+again after two seconds; after the death of the client, or of the scheduler under it, the same command is run again and
+goes on from the checkpoint.  A strike that comes after the end of the fit does not count and is repeated.
+
+Columns: what was killed, in which phase it struck, the longest silence of the client from there to its end, whether the
+command was run again, whether there was a checkpoint then and the run went on from it (its first round says so), and
+whether the objective and the coefficients have the bits of the undisturbed run.  What else can go wrong, with the
+sentence that a user reads, is in `cluster_sentences.py`.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import hashlib
-import json
-import os
 import random
-import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-import kernelweave as kw
 from cluster_data import write_sites
+from cluster_fits import STORED, WORKS
+from cluster_processes import Cluster, Line, Run
 from common import Row, conditions, show, write_csv
-from kernelweave.engines import Serial
-from kernelweave.engines.dask import Dask
 
 LIMIT = 60.0
-"""Seconds after which a run counts as a hang."""
+"""Seconds of silence that count as a hang."""
+LONGEST = 180.0
+"""Seconds after which a run is ended."""
 RESTART = 2.0
-"""Seconds until somebody starts a killed process again."""
-ROUNDS, TRAINED, PARTS = 6, 2000, 24
-KERNEL = "wd:20"
+"""Seconds until somebody starts a killed worker again."""
+SHARE = 0.8
+"""Strikes come within this share of a phase: it may be shorter than in the undisturbed run."""
+ATTEMPTS = 5
+"""Strikes in a trial, should they come after the end."""
+PHASES = ("connecting", "starting", "pilot", "master", "scoring", "writing")
+KILLED = {"worker": "workers", "client": "clients", "scheduler": "schedulers"}
 
 
-def started(*command: str) -> subprocess.Popen[bytes]:
-    """Start a process of Dask and say nothing about it."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "dask", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+@dataclass(frozen=True)
+class Moment:
+    """When to strike: so many seconds after a phase began for the n-th time."""
+
+    phase: str
+    times: int
+    seconds: float
+
+    @classmethod
+    def drawn(cls, phase: str, lines: list[Line]) -> Moment:
+        """Return a random moment of a phase of an undisturbed run."""
+        lengths = [after[0] - line[0] for line, after in pairwise(lines) if line[1] == phase]
+        number = random.randrange(len(lengths))
+        return cls(phase, number + 1, random.uniform(0.0, SHARE * lengths[number]))
 
 
-class Cluster:
-    """A scheduler and two workers, started by hand."""
+class Trials:
+    """Fits of one kind that are struck.
 
-    def __init__(self, folder: Path):
-        self.folder, self.port = folder, random.randint(20_000, 60_000)
-        self.address = f"tcp://127.0.0.1:{self.port}"
-        self.scheduler = self._scheduler()
-        self.workers = [self._worker() for _ in range(2)]
+    Parameters
+    ----------
+    work : which of `cluster_fits.WORKS`
+    folder : for the store, the checkpoint and what clients say
+    rows : of the store, or in memory
+    """
 
-    def _scheduler(self) -> subprocess.Popen[bytes]:
-        return started("scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard")
+    def __init__(self, work: str, folder: Path, rows: int):
+        self.work, self.folder, self.out, self.checkpoint = work, folder, folder / "out.txt", folder / "fit.kwc"
+        self.given: dict[str, Any] = {"work": work, "checkpoint": self.checkpoint, "rows": rows}
+        self.cluster = None
+        if work in STORED:
+            write_sites(folder / "sites.kws", rows, seed=1)
+            self.cluster = Cluster(folder)
+            self.given |= {"store": folder / "sites.kws", "address": self.cluster.address}
 
-    def _worker(self) -> subprocess.Popen[bytes]:
-        fixed = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "600"]
-        return started("worker", self.address, *fixed, "--local-directory", str(self.folder))
+    def run(self) -> Run:
+        """Start a fit, or one that goes on."""
+        return Run(self.out, self.given)
 
-    def kill(self, what: str) -> None:
-        """Kill a process without warning."""
-        (self.scheduler if what == "scheduler" else random.choice(self.workers)).kill()
+    def fresh(self) -> Run:
+        """Start a fit without a checkpoint."""
+        for path in (self.checkpoint, self.out, self.out.with_suffix(".err")):
+            path.unlink(missing_ok=True)
+        return self.run()
 
-    def mend(self) -> None:
-        """Start again what is dead; workers of a dead scheduler begin anew with the next one."""
-        if self.scheduler.poll() is not None:
-            for worker in self.workers:
-                worker.kill()
-                worker.wait()
-            self.scheduler = self._scheduler()
-        self.workers = [worker if worker.poll() is None else self._worker() for worker in self.workers]
+    def undisturbed(self) -> list[Line]:
+        """Return what a fit says that nobody strikes; the first one compiles."""
+        for _ in range(2):
+            run = self.fresh()
+            assert run.ends(LONGEST), "the undisturbed fit hangs"
+            assert run.process.returncode == 0, run.said()
+        return run.lines()
 
-    def close(self) -> None:
-        """End all processes."""
-        for process in (*self.workers, self.scheduler):
-            process.kill()
-            process.wait()
+    def trial(self, what: str, phase: str, plain: list[Line]) -> Row:
+        """Kill something once before the end of a fit, and return what came of it."""
+        for _ in range(ATTEMPTS):
+            run, moment = self.fresh(), Moment.drawn(phase, plain)
+            reached = run.reaches(moment.phase, moment.times, LONGEST)
+            time.sleep(moment.seconds)
+            row = self._struck(what, run, plain) if reached and not run.named("fitted") else {}
+            if row:
+                return row
+            run.kill()
+        raise RuntimeError(f"no strike at the {what} came before the end of a fit in {ATTEMPTS} attempts")
 
-
-def client(asked: argparse.Namespace) -> None:
-    """Do the work and write a line for each round, then one with the hash of the result."""
-    from kernelweave.data.stores import Stored
-
-    rows = Stored(asked.store)
-    engine = Dask(asked.address)
-    if asked.work == "fit":
-        model = kw.KernelClassifier(KERNEL, C=1.0, solver=asked.solver, engine=engine, tol=1e-3)
-        if "checkpoint" in model.get_params():
-            model.set_params(checkpoint=asked.checkpoint)
-        model.set_params(callbacks=(lambda *_: told("round"),)).fit(rows, np.asarray(rows.y))
-        told("result", digest(model.decision_function(rows[:1000]), model.objective_), float(model.duality_gap_))
-        return
-    model = kw.KernelClassifier(KERNEL, n_jobs=1).fit(rows[:TRAINED], np.asarray(rows.y[:TRAINED]))
-    step = -(-rows.shape[0] // PARTS)
-    cuts, outputs = [slice(i, i + step) for i in range(0, rows.shape[0], step)], []
-    handle = engine.share(model.expansion_)
-    for number in range(ROUNDS):
-        found = engine.map(lambda part: handle.get().scores(rows[part], Serial()), cuts)
-        outputs.append(np.concatenate(found) + number)
-        told("round")
-    told("result", digest(*outputs), 0.0)
-
-
-def told(*what: Any) -> None:
-    """Tell the trial something."""
-    print(json.dumps([time.time(), *what]), flush=True)
-
-
-def digest(*arrays: Any) -> str:
-    """Return the hash of the bits of some arrays."""
-    total = hashlib.sha256()
-    for array in arrays:
-        total.update(np.ascontiguousarray(array))
-    return total.hexdigest()
-
-
-class Run:
-    """One client at work, and what it says."""
-
-    def __init__(self, asked: argparse.Namespace, address: str, out: Path):
-        self.out, self.errors = out, out.with_suffix(".err")
-        fixed = ["--client", "--address", address, "--store", asked.store, "--checkpoint", asked.checkpoint]
-        more = ["--work", asked.work, "--solver", asked.solver]
-        with out.open("ab") as file, self.errors.open("ab") as errors:
-            self.process = subprocess.Popen([sys.executable, __file__, *fixed, *more], stdout=file, stderr=errors)
-
-    def lines(self) -> list[list[Any]]:
-        """Return what was said so far."""
-        return [json.loads(line) for line in self.out.read_text().splitlines() if line.endswith("]")]
-
-    def wait(self) -> bool:
-        """Wait for the end; return False where it hangs."""
-        try:
-            self.process.wait(LIMIT + RESTART)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-            return False
-        return True
-
-    def message(self) -> str:
-        """Return the last line that went to standard error."""
-        return (self.errors.read_text().strip().splitlines() or [""])[-1]
-
-
-def trial(what: str, when: float, asked: argparse.Namespace, folder: Path) -> Row:
-    """Kill something at some moment after the first round began; return what came of it."""
-    Path(asked.checkpoint).unlink(missing_ok=True)
-    out, cluster = folder / "out.txt", Cluster(folder)
-    for path in (out, out.with_suffix(".err")):
-        path.write_text("")
-    try:
-        run = Run(asked, cluster.address, out)
-        _until_first_round(run)
-        time.sleep(when)
+    def _struck(self, what: str, run: Run, plain: list[Line]) -> Row:
+        """Strike, wait for the end, run again where that is needed; return nothing if the strike came too late."""
+        struck = time.time()
         if what == "client":
-            run.process.send_signal(signal.SIGKILL)
-        elif what != "nothing":
-            cluster.kill(what)
-        killed = time.time()
+            run.kill()
+        else:
+            assert self.cluster is not None
+            self.cluster.strike(what)
         if what == "worker":
             time.sleep(RESTART)
-            cluster.mend()
-        ended, message, ends = run.wait(), run.message(), time.time()
-        again = run.process.returncode != 0
-        if again:
-            cluster.mend()
-            ended = Run(asked, cluster.address, out).wait() and ended
-        return _judged(what, when, killed, ends if again else None, ended, message, run.lines())
-    finally:
-        cluster.close()
+            self.cluster.mend()
+        ended, at = run.ends(LONGEST), time.time()
+        if any(line[0] < struck for line in run.named("fitted")):
+            return {}
+        times = [struck, *(line[0] for line in run.lines() if line[0] > struck), at]
+        row = {
+            "killed": what, "phase": _phase(run.lines(), struck), "at": round(struck - run.lines()[0][0], 2),
+            "stall": round(max(b - a for a, b in pairwise(times)), 2), "ended": ended, "said": run.said(),
+        }  # fmt: skip
+        last = run
+        if run.process.returncode != 0:
+            last = self._again()
+        row |= {"run_again": last is not run, **self._went_on(run, last), **_compared(last, plain)}
+        return row
+
+    def _again(self) -> Run:
+        """Mend what is dead and run the same command; a checkpoint is there or it is not."""
+        if self.cluster is not None:
+            self.cluster.mend()
+        self.known = self.checkpoint.exists()
+        run = self.run()
+        run.ends(LONGEST)
+        return run
+
+    def _went_on(self, first: Run, last: Run) -> Row:
+        """Return whether there was a checkpoint for the second run, and whether it says that it went on."""
+        if last is first:
+            return {"checkpoint": "", "resumed": ""}
+        rounds = last.named("round")
+        return {"checkpoint": self.known, "resumed": bool(rounds and rounds[0][3])}
+
+    def close(self) -> None:
+        """End the cluster."""
+        if self.cluster is not None:
+            self.cluster.close()
 
 
-def _until_first_round(run: Run) -> None:
-    began = time.time()
-    while not run.lines() and run.process.poll() is None and time.time() - began < LIMIT:
-        time.sleep(0.05)
+def _phase(lines: list[Line], struck: float) -> str:
+    """Return the phase in which a strike came."""
+    return [line[1] for line in lines if line[0] <= struck][-1]
 
 
-def _judged(
-    what: str, when: float, killed: float, failed: float | None, ended: bool, message: str, lines: list[list[Any]]
-) -> Row:
-    """Return a line of the table: how long nothing came, how it ended, and the hash of the result."""
-    after = [line[0] for line in lines if line[0] > killed]
-    stall = (failed if failed is not None else min(after, default=killed)) - killed
-    results = [line for line in lines if line[1] == "result"]
-    return {
-        "killed": what, "at": round(when, 2), "stall": round(stall, 2), "hang": not ended or stall > LIMIT,
-        "length": round(lines[-1][0] - lines[0][0], 2) if lines else 0.0, "run_again": failed is not None,
-        "result": results[-1][2] if results else "", "said": message[:160],
-    }  # fmt: skip
+def _compared(run: Run, plain: list[Line]) -> Row:
+    result, expected = (run.named("result") or [[0.0, "", "", "", 1.0]])[-1], plain[-1]
+    return {"same_objective": result[3] == expected[3], "same_bits": result[2] == expected[2]}
 
 
-@contextlib.contextmanager
-def workplace(asked: argparse.Namespace) -> Iterator[Path]:
-    """Give a folder with the store and the place of the checkpoint."""
+def struck(work: str, rows: int, counts: dict[str, int]) -> Iterator[Row]:
+    """Yield the trials of one kind of fit."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        asked.store, asked.checkpoint = str(folder / "sites.kws"), str(folder / "fit.kwc")
-        write_sites(asked.store, asked.rows, seed=1)
-        yield folder
+        trials = Trials(work, Path(name), rows)
+        try:
+            plain = trials.undisturbed()
+            print(f"{work}, undisturbed: {plain[-1][2][:12]}, {plain[-1][0] - plain[0][0]:.1f} s", flush=True)
+            phases = [phase for phase in (*PHASES, "round") if any(line[1] == phase for line in plain)]
+            if work in STORED:
+                phases.remove("round")
+            for what, times in counts.items():
+                for number in range(times):
+                    yield {"work": work, **trials.trial(what, phases[number % len(phases)], plain)}
+        finally:
+            trials.close()
 
 
-def campaign(asked: argparse.Namespace) -> None:
-    """Run all trials, print and write the tables."""
-    random.seed(asked.seed)
-    with workplace(asked) as folder:
-        trial("nothing", 0.0, asked, folder)  # compiles
-        plain = trial("nothing", 0.0, asked, folder)
-        print(f"undisturbed: {plain['result'][:16]}, {plain['length']} s from round to result", flush=True)
-        rows = []
-        for what, times in (("worker", asked.workers), ("client", asked.clients), ("scheduler", asked.schedulers)):
-            for _ in range(times):
-                row = trial(what, random.uniform(0.0, plain["length"]), asked, folder)
-                row["same_bits"] = row["result"] == plain["result"] != ""
-                rows.append(row)
-                print(f"{what} at {row['at']} s: same bits {row['same_bits']}, stall {row['stall']} s", flush=True)
-    counts = [
-        _counts(what, [row for row in rows if row["killed"] == what])
-        for what in dict.fromkeys(r["killed"] for r in rows)
-    ]
-    print(show(counts))
-    name = f"cluster_faults_{asked.work}"
-    print(write_csv(name, rows), write_csv(f"{name}_counts", counts))
-
-
-def _counts(what: str, rows: list[Row]) -> Row:
-    return {
-        "killed": what, "trials": len(rows), "same_bits": sum(row["same_bits"] for row in rows),
-        "run_again": sum(row["run_again"] for row in rows), "hangs": sum(row["hang"] for row in rows),
-        "longest_stall": max(row["stall"] for row in rows),
-    }  # fmt: skip
+def summary(rows: list[Row]) -> list[Row]:
+    """Return one line for each kind of fit and of process."""
+    lines = []
+    for work, what in dict.fromkeys((row["work"], row["killed"]) for row in rows):
+        some = [row for row in rows if (row["work"], row["killed"]) == (work, what)]
+        lines.append({
+            "work": work, "killed": what, "trials": len(some), "phases": len({row["phase"] for row in some}),
+            "run_again": sum(row["run_again"] for row in some),
+            "with_checkpoint": sum(row["checkpoint"] is True for row in some),
+            "resumed": sum(row["resumed"] is True for row in some),
+            "same_objective": sum(row["same_objective"] for row in some),
+            "same_bits": sum(row["same_bits"] for row in some),
+            "hangs": sum(not row["ended"] or row["stall"] > LIMIT for row in some),
+            "longest_stall": max(row["stall"] for row in some),
+        })  # fmt: skip
+    return lines
 
 
 def main() -> None:
-    """Run the campaign, or the client of one trial."""
+    """Run the campaign, print and write its tables."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--work", choices=["predict", "fit"], default="predict")
-    parser.add_argument("--solver", default="auto", help="of a fit")
-    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--work", choices=STORED, default=STORED[0])
+    parser.add_argument("--rows", type=int, default=50_000, help="of the store")
     parser.add_argument("--seed", type=int, default=0)
     for name, default in (("workers", 20), ("clients", 10), ("schedulers", 5)):
         parser.add_argument(f"--{name}", type=int, default=default, help=f"{name} to kill")
-    parser.add_argument("--client", action="store_true", help=argparse.SUPPRESS)
-    for name in ("address", "store", "checkpoint"):
-        parser.add_argument(f"--{name}", default="", help=argparse.SUPPRESS)
+    parser.add_argument("--checkpoints", type=int, default=0, help="clients to kill for each solver in memory, alone")
+    parser.add_argument("--memory-rows", type=int, default=4000, help="rows in memory")
     asked = parser.parse_args()
-    if asked.client:
-        return client(asked)
     print(conditions("distributed"))
-    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    return campaign(asked)
+    random.seed(asked.seed)
+    if asked.checkpoints:
+        name, works = "cluster_faults_checkpoints", [work for work in WORKS if work not in STORED]
+        trials = [struck(work, asked.memory_rows, {"client": asked.checkpoints}) for work in works]
+    else:
+        name, counts = f"cluster_faults_{asked.work}", {what: vars(asked)[many] for what, many in KILLED.items()}
+        trials = [struck(asked.work, asked.rows, counts)]
+    rows: list[Row] = []
+    for row in chain.from_iterable(trials):
+        rows.append(row)
+        print({column: value for column, value in row.items() if column != "said"}, flush=True)
+        write_csv(name, rows)
+        write_csv(f"{name}_counts", summary(rows))
+    print(show(summary(rows)))
 
 
 if __name__ == "__main__":
