@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         load,
         save,
     )
+    from kernelweave.estimators.planning import plan
     from kernelweave.estimators.scanning import scan
     from kernelweave.io import read, read_fasta
     from kernelweave.io.lattices import read_lattices
@@ -103,6 +104,7 @@ _ROOMS = {
         "load",
         "save",
     ),
+    "estimators.planning": ("plan",),
     "estimators.scanning": ("scan",),
     "judge": ("verify",),
 }
@@ -152,6 +154,7 @@ __all__ = [  # noqa: RUF022 - in the order of use: data, kernels, estimators, fi
     "CGBoostRegressor",
     "load",
     "save",
+    "plan",
     "scan",
     "verify",
     "__version__",

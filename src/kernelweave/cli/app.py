@@ -64,7 +64,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
         try:
             with heard():
                 command(*args, **kwargs)
-        except typer.Exit:
+        except (typer.Exit, typer.BadParameter):
             raise
         except KeyboardInterrupt:
             typer.echo("interrupted: nothing was saved", err=True)

@@ -11,7 +11,16 @@ import typer
 
 from kernelweave.cli import options as o
 from kernelweave.cli.paths import check_readable
-from kernelweave.cli.show import INTERRUPTED, Output, ProgressLine, ending_is_interrupting, heard, one_line, size_of
+from kernelweave.cli.show import (
+    INTERRUPTED,
+    Output,
+    ProgressLine,
+    Status,
+    ending_is_interrupting,
+    heard,
+    one_line,
+    size_of,
+)
 
 if TYPE_CHECKING:
     from kernelweave.io import Dataset
@@ -24,7 +33,7 @@ UNEVEN = 100.0
 
 
 @o.grouped()
-def train(data: o.Rows, out: o.ModelOut, learning: o.Learning, reading: o.Reading, show: o.Show) -> None:
+def train(data: o.Rows, *, out: o.ModelOut = None, learning: o.Learning, reading: o.Reading, show: o.Show) -> None:
     """Train a model on a file of rows and save it.
 
     \b
@@ -40,33 +49,33 @@ def train(data: o.Rows, out: o.ModelOut, learning: o.Learning, reading: o.Readin
       kernelweave train calls.plf.tsv.gz --kernel ngram:2 --out calls.kw
       kernelweave train calls.fst.txt.gz --labels calls.tsv --out calls.kw
       kernelweave train large.tsv --checkpoint large.kwc --out large.kw
+      kernelweave train large.kws --kernel wd:20 --dry-run
 
     Ctrl-C ends the training early and saves the best model so far (exit code 130).
     With --checkpoint, the same command then goes on where it was.
     The certificate tells how far, at most, its objective is from the best one possible.
     """
+    dry = learning.effort.dry_run
+    if out is None and not dry:
+        raise typer.BadParameter("name the model to write, or plan the training with --dry-run.", param_hint="--out")
     check_readable(data, reading.labels, reading.negative, reading.symbols)
     from kernelweave.cli.rows import read_rows
     from kernelweave.data.kinds import kind_of
-    from kernelweave.io import check_writable
     from kernelweave.kernels import parse
 
-    say, task = Output(show.json, show.quiet), learning.task
-    check_writable(out)
-    checkpoint = learning.effort.checkpoint
-    if checkpoint is not None:
-        check_writable(checkpoint)
-        _refuse_overwriting(checkpoint, [data, reading.labels, reading.negative], "--checkpoint")
-        if os.path.realpath(checkpoint) == os.path.realpath(out):
-            raise ValueError(f"--checkpoint and --out are the same file, {out}; give the checkpoint another name.")
+    say, task, inputs = Output(show.json, show.quiet), learning.task, [data, reading.labels, reading.negative]
+    if out is not None and not dry:
+        _check_places(out, learning.effort.checkpoint, inputs)
     asked = [parse(text) for text in learning.kernel or ()]
     model = _estimator(learning)
     rows = read_rows(data, reading)
-    _refuse_overwriting(out, [data, reading.labels, reading.negative])
     y = _targets(rows, data, task, reading.label)
     say.note("data", kind_of(rows.X).summary(rows.X) + _counts_text(y, task))
     _choose_kernel(model, rows.X, asked, learning.normalize, say)
     whole = _with_scaler(model, rows.X, learning.standardize, say)
+    if dry or out is None:
+        _show_plan(whole, rows.X, y, say)
+        return
     seconds, warned = _fit(whole, model, rows.X, y, say)
     _remember(model, rows, reading)
     if _report(whole, model, out, y, task, seconds, warned, say):
@@ -99,6 +108,30 @@ def _estimator(learning: o.Learning) -> Any:
     if learning.boosting.patience is not None and "TR3" not in learning.boosting.rules:
         raise ValueError("--patience counts the rounds of TR3; ask for it with --termination TR3.")
     return model
+
+
+def _check_places(out: str, checkpoint: str | None, inputs: list[str | None]) -> None:
+    """Raise unless the model, and the checkpoint if there is one, can be written, over nothing that is read."""
+    from kernelweave.io import check_writable
+
+    check_writable(out)
+    _refuse_overwriting(out, inputs)
+    if checkpoint is None:
+        return
+    check_writable(checkpoint)
+    _refuse_overwriting(checkpoint, inputs, "--checkpoint")
+    if os.path.realpath(checkpoint) == os.path.realpath(out):
+        raise ValueError(f"--checkpoint and --out are the same file, {out}; give the checkpoint another name.")
+
+
+def _show_plan(whole: Any, X: Any, y: Any, say: Output) -> None:
+    """Say what a training would do and take."""
+    from kernelweave.estimators.planning import plan
+
+    with heard() as warned, Status("planning", say.quiet):
+        found = plan(whole, X, y)
+    others = [("note", one_line(warning)) for warning in warned]
+    say.result({**found.record(), "notes": [text for _, text in others]}, found.lines() + others)
 
 
 def _refuse_overwriting(out: str, inputs: list[str | None], name: str = "--out") -> None:

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelweave.data.stores import is_stored
 from kernelweave.engines import Engine, choose_engine, is_client
 from kernelweave.estimators.advice import Facts
-from kernelweave.estimators.fitting import show_compilation
+from kernelweave.estimators.fitting import Begun, show_compilation
 from kernelweave.estimators.inputs import new_rows, positive, training_rows
 from kernelweave.estimators.kernel_list import KernelList
 from kernelweave.estimators.sharding import by_parts, stored_rows
@@ -69,6 +69,10 @@ class Estimator(BaseEstimator, ABC):
     @abstractmethod
     def _expand(self) -> Expansion:
         """Return what the model predicts with, from its fitted attributes; nothing is computed yet."""
+
+    @abstractmethod
+    def _plan(self, X: Any, targets: Targets) -> Begun:
+        """Bind the kernels to checked rows and choose a solver, as a fit does, and stop there."""
 
     def _check_parameters(self) -> None:
         given = self.get_params(deep=False)

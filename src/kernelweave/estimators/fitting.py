@@ -7,7 +7,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -21,6 +21,17 @@ Array = np.ndarray
 logger = logging.getLogger("kernelweave")
 ROUNDING = 1e-9
 """How far a dual objective may lie above the primal one and count as zero, relative to it."""
+
+
+class Begun(NamedTuple):
+    """A fit before its first iteration: the first problem, the solver for it, and how many outputs are to be learned.
+
+    Mixtures of kernel columns are solved by another loop, and have neither.
+    """
+
+    problem: Any
+    solver: Any
+    outputs: int
 
 
 @dataclass(frozen=True)
@@ -87,6 +98,13 @@ def warn_unless_converged(results: list[Result], facts: Callable[[], Facts]) -> 
         warnings.warn(text, StoppedEarly, stacklevel=4)
     elif not all(result.converged for result in results):
         warnings.warn(sentence(results, facts()), ConvergenceWarning, stacklevel=4)
+
+
+def warn_beforehand(solver: Any) -> None:
+    """Warn of what a solver knows before its first iteration, where it has a `warning`."""
+    text = getattr(solver, "warning", None)
+    if text:
+        warnings.warn(text, UserWarning, stacklevel=6)
 
 
 def show_compilation(verbose: int) -> None:

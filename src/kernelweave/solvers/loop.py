@@ -135,11 +135,12 @@ def run(
     monitor: Monitor | None = None,
     start: Any = None,
     checkpoint: Checkpoint | None = None,
+    begun: Callable[[Any], None] | None = None,
 ) -> Result:
     """Drive a solver until the gap is reached, a limit is hit, nothing moves, the monitor stops it, or Ctrl-C.
 
     An interrupted run returns the best point so far.  With a checkpoint, a run goes on from where it was written down,
-    and one that is finished there is not run again.
+    and one that is finished there is not run again.  `begun` is called with the solver before its first iteration.
     """
     course = Course(solver, problem, stop, monitor)
     saved = None if checkpoint is None else checkpoint.begin(course.stop)
@@ -149,6 +150,8 @@ def run(
             return saved.result
         if saved is None:
             solver.init(problem, start, course.stop)
+        if begun is not None:
+            begun(solver)
         while course.iteration < course.stop.max_iter and not course.over:
             course.within = True
             found = course.iterate()

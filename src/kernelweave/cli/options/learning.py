@@ -91,6 +91,16 @@ class Effort:
         float | None, option(LEARN, "Seconds between two writes of the checkpoint (default 60).", min=0.0)
     ] = None
 
+    dry_run: Annotated[
+        bool,
+        option(
+            LEARN,
+            "Train and write nothing: show how kernels would be held and solved, and for rows that are worked through "
+            "part by part bytes, rounds and hours, from two samples that are solved.",
+            "--dry-run",
+        ),
+    ] = False
+
     def given(self) -> dict[str, Any]:
         """Return the parameters of an estimator, None for those that were not given."""
         if self.checkpoint_every is not None and self.checkpoint is None:

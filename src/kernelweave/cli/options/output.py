@@ -9,7 +9,7 @@ from kernelweave.cli.options.groups import SCAN, SHOW, option
 
 WHAT = "What was learned: n-grams, k-mers, rounds"
 
-ModelOut = Annotated[str, option(SHOW, "Model file to write.", "--out", "-o", metavar="MODEL")]
+ModelOut = Annotated[str | None, option(SHOW, "Model file to write.", "--out", "-o", metavar="MODEL")]
 TableOut = Annotated[
     str | None, option(SHOW, "File to write (standard output if not given).", "--out", "-o", metavar="FILE")
 ]

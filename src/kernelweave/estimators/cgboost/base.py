@@ -34,7 +34,7 @@ from kernelweave.estimators.cgboost.stage_history import (
     stage_history,
     support_rows,
 )
-from kernelweave.estimators.fitting import Certificate, StoppedEarly, honest_gap, join_traces, make_monitor
+from kernelweave.estimators.fitting import Begun, Certificate, StoppedEarly, honest_gap, join_traces, make_monitor
 from kernelweave.estimators.inputs import positive
 from kernelweave.estimators.kernel_list import KernelList, fitted_to, refuse_overflow
 from kernelweave.estimators.targets import Error, Targets
@@ -190,6 +190,12 @@ class CGBoostEstimator(Estimator):
         drawn = {"the validation rows": judges, "the rows held out and the seed": (rows, training.seed)}
         with self._recording(X, targets, **drawn):
             self._boost(X, training, values, cost, weight, errors)
+
+    def _plan(self, X: Any, targets: Targets) -> Begun:
+        training = self._split(X, targets.y, targets.y, targets.weight, None, self._fraction(None))
+        self.solver_, self.solver_why_ = master_name(self.penalty)
+        self._pool(training.X, targets.weight[training.rows])
+        return Begun(None, None, len(targets.values))
 
     def _judged(self, held: ValidationRows) -> Array:
         """Return what the outputs of validation rows should be, (outputs, rows)."""

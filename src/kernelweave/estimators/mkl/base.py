@@ -27,7 +27,15 @@ from kernelweave.estimators.feature_models import (
     split_params,
     with_features,
 )
-from kernelweave.estimators.fitting import join_traces, keep_certificate, make_monitor, show_plan, warn_unless_converged
+from kernelweave.estimators.fitting import (
+    Begun,
+    join_traces,
+    keep_certificate,
+    make_monitor,
+    show_plan,
+    warn_beforehand,
+    warn_unless_converged,
+)
 from kernelweave.estimators.kernel_list import KernelList, fitted_to, refuse_overflow
 from kernelweave.estimators.mkl.alike import alike_features, alike_pair, compares_features
 from kernelweave.estimators.normalize import LARGEST, SMALLEST
@@ -105,6 +113,11 @@ class MKLEstimator(Estimator):
         rows = distinct_rows(X, targets, self._kernel_list.holds_gram)
         with self._recording(X, targets):
             self._finish(X, targets, rows, self._bind_all(rows.X, rows.targets.weight))
+
+    def _plan(self, X: Any, targets: Targets) -> Begun:
+        rows = distinct_rows(X, targets, self._kernel_list.holds_gram)
+        problems = self._problems(self._bind_all(rows.X, rows.targets.weight), rows.targets)
+        return Begun(problems[0], self._chosen(problems[0])[0], len(problems))
 
     def _finish(self, X: Any, targets: Targets, rows: DistinctRows, operators: Any) -> None:
         """Solve, prove for the kernels that were asked for, and go on with finer values where the gap opens again."""
@@ -245,18 +258,22 @@ class MKLEstimator(Estimator):
         results: list[Result] = []
         for i, problem in enumerate(problems):
             stopped = any(result.interrupted for result in results)
-            params, width = self.solver_params, None
-            if isinstance(problem.operators, DesignSet):
-                params, width = split_params(params)[1], problem.operators.design.width
-            self.solver_, self.solver_why_, solver = choose_mkl_solver(self.solver, problem, params)
-            self.certifies_ = getattr(solver, "certifies", MKL_SOLVERS[self.solver_].certifies)
+            solver, width = self._chosen(problem)
             stop, start = Stop(self.tol, 1 if stopped else self.max_iter), None if starts is None else starts[i]
             alone = problem.operators.n <= ONE_THREAD_UP_TO or isinstance(problem.operators, Restrictable)
             with one_blas_thread() if alone else nullcontext():
-                results.append(
-                    run(solver, problem, stop, monitor, start, self._describe_run(width, self._factorised is not None))
-                )
+                record = self._describe_run(width, self._factorised is not None)
+                results.append(run(solver, problem, stop, monitor, start, record, warn_beforehand))
         return results
+
+    def _chosen(self, problem: MKLProblem) -> tuple[Any, int | None]:
+        """Return the solver of a problem and its number of explicit features; remember which it is, and why."""
+        params, width = self.solver_params, None
+        if isinstance(problem.operators, DesignSet):
+            params, width = split_params(params)[1], problem.operators.design.width
+        self.solver_, self.solver_why_, solver = choose_mkl_solver(self.solver, problem, params)
+        self.certifies_ = getattr(solver, "certifies", MKL_SOLVERS[self.solver_].certifies)
+        return solver, width
 
     def _keep_all(self, results: list[Result], X: Any, operators: Any) -> None:
         """Set the fitted attributes: one row of alpha and of weights for each output."""

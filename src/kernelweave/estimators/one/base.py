@@ -9,8 +9,16 @@ import numpy as np
 
 from kernelweave.estimators.base import Array, Estimator
 from kernelweave.estimators.definite import refuse_if_noise_counts
-from kernelweave.estimators.distinct import distinct_rows
-from kernelweave.estimators.fitting import join_traces, keep_certificate, make_monitor, show_plan, warn_unless_converged
+from kernelweave.estimators.distinct import DistinctRows, distinct_rows
+from kernelweave.estimators.fitting import (
+    Begun,
+    join_traces,
+    keep_certificate,
+    make_monitor,
+    show_plan,
+    warn_beforehand,
+    warn_unless_converged,
+)
 from kernelweave.estimators.kernel_list import KernelList, fitted_to, refuse_overflow
 from kernelweave.estimators.proof import proved_for_one
 from kernelweave.estimators.sharding import faster_by_parts
@@ -42,15 +50,24 @@ class KernelEstimator(Estimator):
 
     def _fit(self, X: Any, targets: Targets) -> None:
         """Bind the kernel to checked rows, solve the problem of each output, and set the fitted attributes."""
-        loss, rows = self._loss(), distinct_rows(X, targets, self._kernel_list.holds_gram)
-        operator, few = self._bind(rows.X, rows.targets.weight), rows.targets
-        problems = (Problem(operator, loss, y, few.cost, self._intercept(), few.total) for y in few.values)
+        rows = distinct_rows(X, targets, self._kernel_list.holds_gram)
+        problems = self._problems(rows)
         with self._recording(X, targets):
             results = self._solve(problems)
         refuse_if_noise_counts([self.kernel_], rows.X, results, self.tol, NEEDED)
         results = rows.spread(results, targets.cost)
         self._keep(results, X)
-        warn_unless_converged(results, lambda: self._facts(operator.diag(), few.cost, loss))
+        first = problems[0]
+        warn_unless_converged(results, lambda: self._facts(first.operator.diag(), first.cost, first.loss))
+
+    def _plan(self, X: Any, targets: Targets) -> Begun:
+        problems = self._problems(distinct_rows(X, targets, self._kernel_list.holds_gram))
+        return Begun(problems[0], self._chosen(problems[0]), len(problems))
+
+    def _problems(self, rows: DistinctRows) -> list[Problem]:
+        """Bind the kernel to rows, and return the problem of each output."""
+        operator, few, loss = self._bind(rows.X, rows.targets.weight), rows.targets, self._loss()
+        return [Problem(operator, loss, y, few.cost, self._intercept(), few.total) for y in few.values]
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused in the end
     def _bind(self, X: Any, weight: Array) -> Operator:
@@ -74,10 +91,15 @@ class KernelEstimator(Estimator):
         for problem in problems:
             stopped = any(result.interrupted for result in results)
             stop = Stop(self.tol, 1 if stopped else self.max_iter)
-            self.solver_, self.solver_why_, solver = choose_svm_solver(self.solver, problem, self.solver_params)
-            result = run(solver, problem, stop, monitor, checkpoint=self._describe_run())
+            solver = self._chosen(problem)
+            result = run(solver, problem, stop, monitor, checkpoint=self._describe_run(), begun=warn_beforehand)
             results.append(proved_for_one(result, problem, self.tol))
         return results
+
+    def _chosen(self, problem: Problem) -> Any:
+        """Return the solver of a problem, and remember which it is, and why."""
+        self.solver_, self.solver_why_, solver = choose_svm_solver(self.solver, problem, self.solver_params)
+        return solver
 
     def _keep(self, results: list[Result], X: Any) -> None:
         alpha = np.stack([result.primal.alpha for result in results])

@@ -18,30 +18,26 @@ part is a pure function of the model and its rows, so a lost worker costs its pa
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kernelweave.losses import Loss
 from kernelweave.operators.base import Sharded
+from kernelweave.solvers.active.pilot import Pilot, pilot_sizes
 from kernelweave.solvers.active.working_set import (
     ENLARGED,
     FIRST,
-    LARGEST_PILOT,
     LEAST_ROOM,
     PILOT,
-    PILOT_SHARE,
-    PILOT_TIMES,
     RETURNED,
     RETURNED_MORE,
-    ROOM,
-    WHOLE,
     Targets,
-    expected_support,
     largest,
     sample,
     shares,
@@ -75,6 +71,16 @@ class Solved:
     intercept: float
     weights: Array
     dual: Callable[[float], float]
+
+
+class Tried(NamedTuple):
+    """A classifier of a pilot sample of so many rows: support rows, their alpha, weights of the kernels, seconds."""
+
+    of: int
+    rows: Array
+    alpha: Array
+    weights: Array
+    seconds: float
 
 
 class Rounds(ABC):
@@ -115,7 +121,8 @@ class Rounds(ABC):
         self.round, self.gap, self.former = 0, np.inf, np.inf
         limit = min(self.n, operator.most_rows if self.most is None else self.most)
         self.largest_set = max(limit, 2)
-        self._pilot()
+        self.pilot = self._pilot()
+        self.capacity = self.pilot.capacity
         first = self.n if self.capacity == self.n else int(FIRST * self.capacity) + 1
         self.rows = sample(y, min(self.largest_set, self.first or first), self.random)
         if start is not None:
@@ -127,18 +134,28 @@ class Rounds(ABC):
         self.proof = np.array(getattr(start, "alpha", start), dtype=np.float64).reshape(-1)
         self.rows = np.union1d(self.rows, np.flatnonzero(self.proof))[: self.largest_set]
 
-    def _pilot(self) -> None:
-        """Expect a number of support vectors from two samples, and with it the size of the working set."""
-        large = min(self.n, max(PILOT, min(LARGEST_PILOT, self.n // PILOT_SHARE)))
-        sizes = max(2, large // PILOT_TIMES), large
-        counts = [
-            int(np.count_nonzero(self._solve(sample(self.y, size, self.random), PILOT_TOL).alpha)) for size in sizes
-        ]
+    @property
+    def warning(self) -> str | None:
+        """What the pilot has to say before the first round; None where rounds will do."""
+        return self.pilot.warning
+
+    def _pilot(self) -> Pilot:
+        """Solve two samples, by which the number of support vectors and the working set are judged."""
+        sizes = pilot_sizes(self.n, PILOT)
+        self.tried = self.try_sample(sizes[0]), self.try_sample(sizes[1])
         self.beta = None
-        self.expected, self.power = expected_support((counts[0], counts[1]), sizes, self.n)
-        self.capacity = min(self.largest_set, max(int(ROOM * self.expected), large))
-        if self.expected > WHOLE * self.n and self.largest_set == self.n:
-            self.capacity = self.n
+        (small, large) = self.tried
+        return Pilot(
+            self.n, self.largest_set, (small.of, large.of), (len(small.rows), len(large.rows)),
+            (small.seconds, large.seconds),
+        )  # fmt: skip
+
+    def try_sample(self, size: int) -> Tried:
+        """Solve a sample of so many rows."""
+        rows, began = sample(self.y, size, self.random), time.perf_counter()
+        solved = self._solve(rows, PILOT_TOL)
+        used = np.flatnonzero(solved.alpha)
+        return Tried(len(rows), rows[used], solved.alpha[used], solved.weights, time.perf_counter() - began)
 
     def step(self) -> None:
         """Solve the working set, let every part score its rows, and choose the next set."""
