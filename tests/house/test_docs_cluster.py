@@ -8,8 +8,10 @@ import subprocess
 import sys
 
 import pytest
+from typer.testing import CliRunner
 
 import kernelweave as kw
+from kernelweave.cli.app import app
 from pages import ROOT
 
 PAGE = (ROOT / "docs" / "cluster.md").read_text()
@@ -19,18 +21,34 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.p
 @pytest.mark.slow
 def test_the_examples_run_from_top_to_bottom(tmp_path):
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     check = 'if __name__ == "__main__":\n    print(scores.shape)\n'
     (tmp_path / "page.py").write_text("\n".join([*blocks, check]))
     done = subprocess.run(
         [sys.executable, "page.py"], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
-    first, second, third = done.stdout.splitlines()
+    first, second, *plan, rounds, last = done.stdout.splitlines()
     assert float(first.split()[2]) > 0.8
     assert second == "True"
-    assert third == "(2000,)"
+    assert [line.split()[0] for line in plan[:3]] == ["rows", "held", "solver"]
+    assert float(rounds.split()[1]) < 1e-3
+    assert last == "(2000,)"
     assert list((tmp_path / "shared").iterdir()) == []
+
+
+def test_a_store_is_planned_and_trained_as_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = kw.datasets.make_splice(300, random_state=0)
+    X.to_store("sites.kws", y)
+    section = PAGE.split("## Training on more rows")[1].split("## What travels")[0]
+    plan, train = re.findall(r"^    kernelweave (.*)$", section, flags=re.MULTILINE)
+    said = CliRunner().invoke(app, plan.split())
+    assert said.exit_code == 0, said.output
+    assert "working set" in said.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["sites.kws"]
+    assert CliRunner().invoke(app, train.split()).exit_code == 0
+    assert kw.load("sites.kw").solver_ == "active_set"
 
 
 @pytest.mark.slow
