@@ -3,6 +3,9 @@
     python benchmarks/cluster_scale.py --rows 10000,100000,1000000,10000000 --folder DATA
     python benchmarks/cluster_scale.py --rows 50000000 --tol 1e-2 --hours 2 --folder DATA
     python benchmarks/cluster_scale.py --rows 10000000 --mkl 20 --hours 1.5 --folder DATA
+    python benchmarks/cluster_scale.py --rows 1000000 --dask 2 --name dask --folder DATA       # two processes
+    python benchmarks/cluster_scale.py --rows 1000000 --threads 1 --name one --folder DATA
+    python benchmarks/cluster_scale.py --rows 1000000 --solver dual_coordinate --in-memory --name before --folder DATA
 
 Weighted degree 20 (or, with `--mkl`, one kernel for each degree), C = 5, unit diagonal, free intercept, by
 ``solver="active_set"`` on a store on disk, which is made in the folder where it is missing.  Every round goes at once
@@ -17,6 +20,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -67,7 +71,7 @@ def model(options: argparse.Namespace, callbacks: tuple = (), checkpoint: Any = 
     """Return an unfitted machine."""
     common: dict[str, Any] = {
         "C": C, "tol": options.tol, "solver": options.solver, "n_jobs": options.threads, "callbacks": callbacks,
-        "memory_limit": options.memory_limit, "checkpoint": checkpoint,
+        "memory_limit": options.memory_limit, "checkpoint": checkpoint, "engine": options.client,
     }  # fmt: skip
     if options.mkl:
         params = {"solver": options.inner} if options.solver == "active_set" else None
@@ -129,13 +133,23 @@ def main() -> None:
     parser.add_argument("--hours", type=float, default=2.0)
     parser.add_argument("--memory-limit", default="auto")
     parser.add_argument("--in-memory", action="store_true", help="read the store before the fit")
+    parser.add_argument("--dask", type=int, default=0, help="score parts on so many processes of one thread")
     parser.add_argument("--no-checkpoint", action="store_true")
     parser.add_argument("--name", default="", help="end of the names of the results")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    small = store(options.folder, WARM_UP_ROWS, 3)
-    model(options).fit(small.X, small.y)
-    rows = [measure(int(one), options) for one in options.rows.split(",")]
+    options.client = None
+    with ExitStack() as stack:
+        if options.dask:
+            from distributed import Client, LocalCluster
+
+            cluster = LocalCluster(
+                n_workers=options.dask, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+            )
+            options.client = stack.enter_context(Client(stack.enter_context(cluster)))
+        small = store(options.folder, WARM_UP_ROWS, 3)
+        model(options).fit(small.X, small.y)
+        rows = [measure(int(one), options) for one in options.rows.split(",")]
     kind = ("mkl" if options.mkl else "wd") + (f"_{options.name}" if options.name else "")
     write_csv(f"cluster_scale_{kind}", rows)
     print(show(rows))

@@ -164,6 +164,12 @@ def test_algorithm_4_chunks_over_parts():
     assert result.primal.value == pytest.approx(rounds.primal.value, rel=2e-4)
 
 
+@pytest.mark.parametrize("given", [{"first": 0}, {"most": 2.5}, {"first": "all"}])
+def test_sizes_that_are_none_are_refused(given):
+    with pytest.raises(ValueError, match=f"{next(iter(given))}=.* must be a number of rows"):
+        ActiveSet(**given)
+
+
 def test_a_pilot_tells_the_support_by_its_growth():
     support, power = expected_support((100, 200), (1000, 4000), 16_000)
     assert (round(support), power) == (400, 0.5)

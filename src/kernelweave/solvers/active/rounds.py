@@ -97,6 +97,9 @@ class Rounds(ABC):
     limits = Limits(100, patience=12, effort=100)
 
     def __init__(self, solver: str = "auto", first: int | None = None, most: int | None = None, random_state: int = 0):
+        for name, value in (("first", first), ("most", most)):
+            if value is not None and (not isinstance(value, int | np.integer) or value < 2):
+                raise ValueError(f"{name}={value!r} must be a number of rows, at least 2, or None.")
         self.solver, self.first, self.most, self.random_state = solver, first, most, random_state
 
     @abstractmethod
