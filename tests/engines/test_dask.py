@@ -243,11 +243,29 @@ def test_a_worker_that_does_not_answer_is_named(monkeypatch, cluster):
     stopper = threading.Timer(0.5, os.kill, (pid, signal.SIGSTOP))
     stopper.start()
     try:
-        with pytest.raises(TimeoutError, match=f"runs on the worker at {address}, which has not answered for 4 sec"):
+        with pytest.raises(TimeoutError, match=f"waits for the worker at {address}, which has not answered for 4 sec"):
             Dask(dask_client(), patience=4.0).map(slow_sum, [slice(i, i + 10) for i in range(30)])
     finally:
         stopper.join()
         os.kill(pid, signal.SIGCONT)
+
+
+def stopped_after(part):
+    if part == 1:
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGSTOP)).start()
+    return os.getpid(), np.zeros(3_000_000)
+
+
+def test_a_worker_that_stops_with_a_result_is_named(monkeypatch, cluster):
+    monkeypatch.setattr(rounds, "ASK", 0.5)
+    before = rounds.Round._gather
+    monkeypatch.setattr(rounds.Round, "_gather", lambda self, found: (time.sleep(1.0), before(self, found))[1])
+    try:
+        with pytest.raises(TimeoutError, match=r"waits for the worker at .*, which has not answered for 4 seconds"):
+            Dask(dask_client(), patience=4.0).map(stopped_after, [1, 2])
+    finally:
+        for worker in dask_cluster().workers.values():
+            os.kill(worker.pid, signal.SIGCONT)
 
 
 def test_a_lost_scheduler_is_one_sentence(tmp_path):

@@ -12,7 +12,7 @@ from distributed import Client, LocalCluster
 
 from kernelweave.engines.base import Shared
 from kernelweave.engines.dask.packing import Parcel, Sent, pack
-from kernelweave.engines.dask.rounds import Limits, Round
+from kernelweave.engines.dask.rounds import PARTS, Limits, Round
 from kernelweave.engines.dask.shelves import Files, Shelf, Tasks, large_graphs
 from kernelweave.engines.dask.work import Order, run_part, versions
 from kernelweave.engines.remote import Remote
@@ -104,7 +104,7 @@ class Dask(Remote):
         blobs = self.shelf.futures(names)
         order = Order(common.packed, versions(), names if blobs else (), getattr(self.shelf, "directory", None))
         label = uuid.uuid4().hex
-        keys = [f"kernelweave-part-{label}-{i}" for i in range(len(jobs))]
+        keys = [f"{PARTS}{label}-{i}" for i in range(len(jobs))]
         with large_graphs():
             futures = self.client.map(run_part, jobs, key=keys, pure=False, order=order, blobs=blobs)
         return Round(self.client, futures, parts, Limits(self.patience, self.timeout, self.limit))
@@ -112,9 +112,10 @@ class Dask(Remote):
     def _cluster(self) -> tuple[int, int]:
         """Return how many parts can run at once, and the least memory of a worker."""
         if self.client.status not in ("running", "newly-created"):
+            address = getattr(self.client.scheduler, "address", "an unknown address")
             raise ConnectionError(
-                f"The client of the Dask scheduler is {self.client.status}; see that the scheduler runs and connect a "
-                "new one."
+                f"The connection to the Dask scheduler at {address} was lost; see that it runs and start again: with a "
+                "checkpoint, a fit goes on where it was."
             )
         info = self.client.scheduler_info()
         limits = [worker["memory_limit"] or 0 for worker in info["workers"].values()]

@@ -8,7 +8,7 @@ import contextlib
 import queue
 import reprlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from distributed import Client, Future
@@ -24,6 +24,9 @@ ASK = 5.0
 
 LOST = "cancelled"
 """What Dask calls futures after the connection to the scheduler was lost; "lost" are results that it computes again."""
+
+OURS, PARTS = "kernelweave-", "kernelweave-part-"
+"""How the keys of tasks begin: those that hold arrays for all parts, and those of parts."""
 
 
 class Limits(NamedTuple):
@@ -167,15 +170,26 @@ class Round:
         silent = [one for one in workers if now - self.seen[one][1] > self.patience - ASK]
         if not silent or now - self.progress < self.patience - ASK:
             return
-        mine = {future.key: i for i, future in enumerate(self.futures)}
+        for address, i in self._left_with(silent):
+            raise TimeoutError(
+                f"{self._name(i)} waits for the worker at {address}, which has not answered for {self.patience:g} "
+                "seconds; end that worker so that its part runs elsewhere, or start the scheduler with "
+                "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL=30s, which does so by itself."
+            )
+
+    def _left_with(self, silent: list[str]) -> Iterator[tuple[str, int]]:
+        """Yield workers among these that compute a part or hold alone what one needs, with the part."""
+        mine = {future.key: i for i, future in enumerate(self.futures) if self.answers[i] is None}
+        first = min(mine.values(), default=0)
+
+        def needed(key: Any) -> bool:
+            return key in mine or (str(key).startswith(OURS) and not str(key).startswith(PARTS))
+
         for address, keys in self.client.processing(silent).items():
-            for key in keys:
-                if key in mine:
-                    raise TimeoutError(
-                        f"{self._name(mine[key])} runs on the worker at {address}, which has not answered for "
-                        f"{self.patience:g} seconds; end that worker so that its part runs elsewhere, or start the "
-                        "scheduler with DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL=30s, which does so by itself."
-                    )
+            yield from ((address, mine.get(key, first)) for key in keys if needed(key))
+        for key, holders in self.client.who_has().items():
+            if needed(key) and holders and set(holders) <= set(silent):
+                yield holders[0], mine.get(key, first)
 
     def _lost(self) -> ConnectionError:
         return ConnectionError(
