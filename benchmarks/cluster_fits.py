@@ -117,6 +117,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=4000, help="of fits in memory")
     for name, what in (("store", "rows and labels"), ("checkpoint", "file"), ("address", "of the scheduler")):
         parser.add_argument(f"--{name}", default="", help=what)
+    parser.add_argument("--jobs", type=int, default=None, help="threads of a fit in this process")
     parser.add_argument("--directory", default="", help="that client and workers share")
     asked = parser.parse_args()
     tell_phases()
@@ -125,7 +126,7 @@ def main() -> None:
     X, y = data(asked.work, asked.store, asked.rows)
     checkpoint = (asked.checkpoint, 0.0) if asked.checkpoint else None
     callback: Callable[[Any], None] = lambda progress: told("round", progress.iteration, progress.resumed)  # noqa: E731
-    model.set_params(engine=engine, checkpoint=checkpoint, callbacks=(callback,)).fit(X, y)
+    model.set_params(engine=engine, n_jobs=asked.jobs, checkpoint=checkpoint, callbacks=(callback,)).fit(X, y)
     told("fitted")
     told("result", bits(model, X), float(model.objective_).hex(), float(model.duality_gap_))
 
