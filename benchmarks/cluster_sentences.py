@@ -255,13 +255,13 @@ def main() -> None:
         for number, fault in enumerate(one for one in FAULTS if asked.only in one):
             folder = Path(name) / str(number)
             folder.mkdir()
-            rows.append(struck(fault, folder, store, expected))
-            print(f"{rows[-1]}".replace(name, ""), flush=True)
-    for row in rows:
-        row["said"] = row["said"].replace(name, "").replace(f"{os.uname().nodename} ", "HOST ")
+            row = struck(fault, folder, store, expected)
+            row["said"] = row["said"].replace(str(folder), "...").replace(os.uname().nodename, "HOST")
+            rows.append(row)
+            print(row, flush=True)
+            if not asked.only:
+                write_csv("cluster_sentences", rows)
     print(show(rows))
-    if not asked.only:
-        print(write_csv("cluster_sentences", rows))
 
 
 if __name__ == "__main__":
