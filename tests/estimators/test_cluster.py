@@ -17,6 +17,7 @@ from kernelweave.engines.dask import Dask
 from kernelweave.engines.dask.packing import pack
 from kernelweave.interpret import weight_stability
 from kernelweave.operators.features.design import rows
+from kernelweave.operators.kmers import sweep
 from kernelweave.operators.sharded import operator as sharded
 from remote import dask_client, dask_cluster
 
@@ -131,6 +132,8 @@ WORK = {
 def test_everything_gives_the_same_bits_in_small_tasks(name, monkeypatch):
     monkeypatch.setattr(rows, "DESIGN_ROWS", 500)
     monkeypatch.setattr(rows, "LEAST_ENTRIES", 1)
+    monkeypatch.setattr(sweep, "KEPT_TIMES", 0)
+    monkeypatch.setattr(sweep, "SMALLEST_BLOCK", 500)
     engine = Weighed(dask_client())
     np.testing.assert_array_equal(WORK[name]("serial"), WORK[name](engine))
     assert engine.rounds
@@ -169,14 +172,55 @@ MODELS = {
 }
 
 
+def by_rounds(name, engine):
+    """Return a model that begins with few rows, and so needs several rounds."""
+    return clone(MODELS[name]).set_params(engine=engine, solver_params={"first": 60})
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_rounds_over_parts_keep_their_bits_when_a_worker_is_killed(name, tmp_path, monkeypatch):
     monkeypatch.setattr(sharded, "SMALLEST_PART", 500)
     stored, engine = SITES.to_store(tmp_path / "sites.kws", y=SITE_LABELS), Struck(dask_client())
-    here, there = (clone(MODELS[name]).set_params(engine=one).fit(stored, SITE_LABELS) for one in ("serial", engine))
-    assert engine.struck > 2
+    here, there = (by_rounds(name, one).fit(stored, SITE_LABELS) for one in ("serial", engine))
+    assert engine.struck >= 2
     assert there.converged_
     np.testing.assert_array_equal(here.dual_coef_, there.dual_coef_)
     np.testing.assert_array_equal(here.support_, there.support_)
     np.testing.assert_array_equal(here.trace_["gap"], there.trace_["gap"])
     assert here.objective_ == there.objective_
+
+
+class Laid(Dask):
+    """Counts the bytes of large arrays that are laid down for workers, and of what tasks carry."""
+
+    def __init__(self, client):
+        super().__init__(client)
+        self.arrays, self.carried, put = 0, 0, self.shelf.put
+
+        def counted(name, blob):
+            self.arrays += blob.nbytes
+            put(name, blob)
+
+        self.shelf.put = counted
+
+    def _submit(self, common, jobs, parts):
+        self.carried = max(self.carried, len(common.packed.head) + sum(len(job.head) for job in jobs))
+        return super()._submit(common, jobs, parts)
+
+
+STEPS = {"one kernel": "chunking", "many kernels": "silp_chunking"}
+
+
+@pytest.mark.parametrize("stored", [True, False])
+@pytest.mark.parametrize("name", MODELS)
+def test_chunks_over_parts_end_where_rounds_do_and_send_rows_once(name, stored, tmp_path, monkeypatch):
+    monkeypatch.setattr(sharded, "SMALLEST_PART", 500)
+    given, y = SITES[:1000], SITE_LABELS[:1000]
+    given = given.to_store(tmp_path / "sites.kws", y=y) if stored else given
+    rounds, engine = clone(MODELS[name]).set_params(tol=1e-2).fit(given, y), Laid(dask_client())
+    chunks = clone(MODELS[name]).set_params(tol=1e-2, solver=STEPS[name], engine=engine).fit(given, y)
+    assert chunks.converged_
+    assert (chunks.solver_, chunks.memory_plan_.kind) == (STEPS[name], "sharded")
+    assert chunks.objective_ == pytest.approx(rounds.objective_, rel=2e-2)
+    assert engine.arrays <= (0 if stored else 1.1 * SITES[:1000].codes.nbytes + 8 * 1001)
+    assert engine.carried < 40_000
