@@ -43,8 +43,10 @@ def quietly():
 def one_kernel():
     for name, make in LOSSES.items():
         for solver in SVM_SOLVERS:
-            smooth = solver == "newton"
-            if (smooth and make().smooth) or (not smooth and make().boxed):
+            loss = make()
+            suits = loss.smooth if solver == "newton" else loss.boxed
+            suits = loss.sparse and loss.task != "novelty" if solver == "active_set" else suits
+            if suits:
                 for intercept in (True,) if make.task == "novelty" else (True, "regularized", False):
                     yield name, solver, intercept
 

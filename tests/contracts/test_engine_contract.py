@@ -75,6 +75,7 @@ OPERATORS = {
     "k-mers in a map": lambda e: bind(LONG, DNA[:N], e, need="features").through("map"),
     "sorted k-mers": lambda e: bind(LONG, DNA[:N], e, need="features").through("sorted"),
     "features": lambda e: FeatureOperator(kw.Spectrum(3), DNA[:N], e),
+    "rows in parts": lambda e: choose(Task([LONG], DNA[:N], e, need="shards")).operator,
     "l-mers": lambda e: TableOperator.of(kw.GappedKmer(6, 4, True).normalized(), MASKED[:N], e),
 }
 
@@ -98,6 +99,7 @@ SETS = {
     "rank one": lambda e: prepared(COLUMNS, lambda f, P: RankOneSet(rank_one_vectors(f, P, N), e)),
     "k-mers by degree": lambda e: PositionalSet(LONG.per_degree(), LONG.prepare(DNA[:N]), e),
     "features": lambda e: FeatureSet.of(SPECTRA, DNA[:N], e),
+    "rows in parts": lambda e: choose(Task(LONG.per_degree(), DNA[:N], e, need="shard_parts")).operator,
     "l-mers": lambda e: TableSet(GAPPED, DNA[:N], e),
     "l-mers beside features": lambda e: MixedSet(
         [TableSet(GAPPED, DNA[:N], e), FeatureSet.of(SPECTRA, DNA[:N], e)], [np.array([0, 2, 4]), np.array([1, 3, 5])]
@@ -180,7 +182,8 @@ def test_a_set_of_operators_in_other_processes(name, engine):
     same(set_numbers, SETS[name], engine)
 
 
-WORKS_ON = {"smo": ["dense"], "dual_coordinate": ["k-mers", "features"], "interior_point": ["features"]}
+WORKS_ON = {"smo": ["dense"], "dual_coordinate": ["k-mers", "features"], "interior_point": ["features"],
+            "active_set": ["rows in parts"]}  # fmt: skip
 """What a solver needs; others work on everything."""
 
 
@@ -201,7 +204,7 @@ def test_a_solver_of_one_kernel(name):
 def test_a_solver_of_many_kernels(name):
     entry = MKL_SOLVERS[name]
     sets = ["dense design", "sparse design"] if entry.primal else ["recomputed", "k-mers by degree"]
-    sets = ["rank one"] if entry.rank_one else sets
+    sets = ["rank one"] if entry.rank_one else ["rows in parts"] if entry.sharded else sets
     loss = make_loss("hinge" if "hinge" in entry.losses else "logistic")
 
     def solved(make, engine):

@@ -15,7 +15,9 @@ from kernelweave.solvers.mkl import MKL_SOLVERS
 from kernelweave.solvers.mkl.problem import MKLProblem
 from oracles import mkl
 
-EXACT = [name for name, entry in MKL_SOLVERS.items() if entry.exact and not entry.primal and not entry.rank_one]
+EXACT = [
+    name for name, entry in MKL_SOLVERS.items() if entry.exact and not (entry.primal or entry.rank_one or entry.sharded)
+]
 TABLES = {"wdbc": "wdbc", "ionosphere": "ionosphere", "sonar": "sonar", "heart": "heart_statlog"}
 TOL = 5e-4
 

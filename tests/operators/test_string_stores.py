@@ -99,7 +99,7 @@ def test_first_pass_of_the_papers_example(store):
     solver.step()
     assert operator.diag().tolist() == [8.0, 6.0]
     assert solver.alpha[0] == Fraction(1, 8)
-    assert solver.state.outputs[1] == Fraction(3, 4)
+    assert solver.local_state.outputs[1] == Fraction(3, 4)
     assert solver.alpha[1] == pytest.approx(1 / 24, rel=1e-15)
 
 

@@ -1,9 +1,7 @@
-"""Working sets over rows of any number, for many kernels: the master learns alpha and beta on its rows.
+"""Solves the problem of many kernels on rows of any number, by the rounds over parts of `solvers.active.rounds`.
 
-The rounds are those of `solvers.active.rounds`.
-
-The energies ``q_k = alpha'K_k alpha`` need the support rows only, so the master knows them; parts score with the
-weighted sum of the kernels, as they do with one.
+The master learns alpha and beta on its rows.  The energies ``q_k = alpha'K_k alpha`` need the support rows only, so the
+master knows them; parts score with the weighted sum of the kernels, as they do with one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Working sets over rows of any number, for one kernel; see `solvers.active.rounds`."""
+"""Solves the problem of one kernel on rows of any number, by the rounds over parts of `solvers.active.rounds`."""
 
 from __future__ import annotations
 
