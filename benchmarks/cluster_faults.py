@@ -45,6 +45,8 @@ SHARE = 0.8
 ATTEMPTS = 5
 """Strikes in a trial, should they come after the end."""
 PHASES = ("connecting", "starting", "pilot", "master", "scoring", "writing")
+IN_MEMORY = ("round", "writing")
+"""Phases of fits to rows in memory, where a checkpoint is what is tried: after the first round."""
 KILLED = {"worker": "workers", "client": "clients", "scheduler": "schedulers"}
 
 
@@ -177,9 +179,7 @@ def struck(work: str, rows: int, counts: dict[str, int]) -> Iterator[Row]:
         try:
             plain = trials.undisturbed()
             print(f"{work}, undisturbed: {plain[-1][2][:12]}, {plain[-1][0] - plain[0][0]:.1f} s", flush=True)
-            phases = [phase for phase in (*PHASES, "round") if any(line[1] == phase for line in plain)]
-            if work in STORED:
-                phases.remove("round")
+            phases = PHASES if work in STORED else IN_MEMORY
             for what, times in counts.items():
                 for number in range(times):
                     yield {"work": work, **trials.trial(what, phases[number % len(phases)], plain)}
