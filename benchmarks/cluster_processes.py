@@ -21,6 +21,8 @@ OTHER_VERSION = (
     "import kernelweave._version as v; v.__version__ = '9.9'; from distributed.cli.dask_worker import main; main()"
 )
 """A worker that has another version of the package, as far as anybody can tell."""
+AFTERWARDS = "cannot schedule new futures"
+"""What threads of Dask may say after the error, when the interpreter ends under them."""
 Line = list[Any]
 """What a client says: seconds since the epoch, a word, and more."""
 
@@ -146,4 +148,5 @@ class Run:
         with self.errors.open() as file:
             file.seek(self.errors_begin)
             lines = [line for line in file.read().strip().splitlines() if ": " in line and not line.startswith(" ")]
+        lines = [line for line in lines if AFTERWARDS not in line]
         return lines[-1].partition(": ")[2].split("Warning: ")[-1].strip() if lines else ""
