@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
+from safetensors import SafetensorError
 
 import kernelweave as kw
 from kernelweave.estimators.files.container import CHECKPOINTS
@@ -323,3 +324,14 @@ def test_time_goes_on(tmp_path):
     model, _, _ = fitted("classifier", path)
     assert np.all(np.diff(model.trace_["seconds"]) >= 0)
     assert model.trace_["seconds"][1] == before
+
+
+def test_a_full_disk_is_a_warning_and_leaves_nothing(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr("safetensors.numpy.save_file", full)
+    model = kw.KernelClassifier(kw.RBF(width=1.0), checkpoint=(tmp_path / "fit.kwc", 0.0))
+    with pytest.warns(UserWarning, match=r"fit\.kwc could not be written \(no space left on device\); the fit goes on"):
+        assert model.fit(X, Y).converged_
+    assert list(tmp_path.iterdir()) == []

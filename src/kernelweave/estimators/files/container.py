@@ -8,9 +8,11 @@ object and all arrays) and the body.  A file holds data only: reading it never r
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +46,7 @@ class FileKind:
 
     def write(self, path: PathLike, body: dict[str, Any], tensors: dict[str, Array]) -> None:
         """Write a file, which appears whole or not at all."""
+        from safetensors import SafetensorError
         from safetensors.numpy import save as as_bytes
         from safetensors.numpy import save_file
 
@@ -53,7 +56,10 @@ class FileKind:
             if is_special(path):  # save_file would put a file of its own in the place of a pipe or a device
                 aside.write_bytes(as_bytes(tensors, metadata={KEY: text}))
             else:
-                save_file(tensors, aside, metadata={KEY: text})
+                try:
+                    save_file(tensors, aside, metadata={KEY: text})
+                except SafetensorError as error:
+                    raise _unwritten(path, error) from None
 
     def read(self, path: PathLike) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return the header and the arrays of a file, its checksum verified."""
@@ -139,3 +145,10 @@ CHECKPOINTS = FileKind(
     {"kernelweave-model": "is a model, not a checkpoint; give the checkpoint another name."},
 )
 """Files that a fit goes on from."""
+
+
+def _unwritten(path: PathLike, error: Exception) -> OSError:
+    """Return what the operating system said when a file could not be written, such as that the disk is full."""
+    number = re.search(r"os error (\d+)", str(error))
+    code = int(number.group(1)) if number else errno.EIO
+    return OSError(code, os.strerror(code), os.fspath(path))
