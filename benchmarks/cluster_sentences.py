@@ -204,7 +204,7 @@ def _small_disk(path: Path) -> Iterator[Path]:
         yield path
     finally:
         if mounted:
-            _quiet("umount", str(path))
+            _quiet("umount", "-l", str(path))  # workers may have mapped a file
         else:
             resource.setrlimit(resource.RLIMIT_FSIZE, limit)
 
