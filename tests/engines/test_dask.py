@@ -236,6 +236,7 @@ def test_a_cluster_without_workers_does_not_hang(monkeypatch):
         Dask(client, patience=1.0).map(abs, [-1, 2])
 
 
+@pytest.mark.slow  # on a busy machine the scheduler may be silent for as long
 def test_a_worker_that_does_not_answer_is_named(monkeypatch, cluster):
     monkeypatch.setattr(rounds, "ASK", 0.5)
     pids = dask_client().run(os.getpid)
@@ -256,6 +257,7 @@ def stopped_after(part):
     return os.getpid(), np.zeros(3_000_000)
 
 
+@pytest.mark.slow  # on a busy machine the scheduler may be silent for as long
 def test_a_worker_that_stops_with_a_result_is_named(monkeypatch, cluster):
     monkeypatch.setattr(rounds, "ASK", 0.5)
     before = rounds.Round._gather
