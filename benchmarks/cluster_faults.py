@@ -7,8 +7,9 @@
 
 A scheduler and two workers are started by hand, as on a real cluster, and a client in a process of its own fits a store
 of simulated splice sites by rounds over its parts, with a checkpoint after each round.  A trial kills one of these
-processes: the phases of an undisturbed run take turns, and the moment within one is random.  A killed worker is started
-again after two seconds; after the death of the client, or of the scheduler under it, the same command is run again and
+processes: the phases of an undisturbed run take turns, and the moment within one is random; clients and schedulers are
+killed after the first checkpoint three times out of four.  A killed worker is started again after
+two seconds; after the death of the client, or of the scheduler under it, the same command is run again and
 goes on from the checkpoint.  A strike that comes after the end of the fit does not count and is repeated.
 
 Columns: what was killed, in which phase it struck, the longest silence of the client from there to its end, whether the
@@ -45,6 +46,9 @@ SHARE = 0.8
 ATTEMPTS = 5
 """Strikes in a trial, should they come after the end."""
 PHASES = ("connecting", "starting", "pilot", "master", "scoring", "writing")
+LATER = "later "
+RESUMABLE = ("pilot", "later master", "later scoring", "later writing")
+"""Phases in which clients and schedulers are killed: most strikes find a checkpoint."""
 IN_MEMORY = ("round", "writing")
 """Phases of fits to rows in memory, where a checkpoint is what is tried: after the first round."""
 KILLED = {"worker": "workers", "client": "clients", "scheduler": "schedulers"}
@@ -60,10 +64,12 @@ class Moment:
 
     @classmethod
     def drawn(cls, phase: str, lines: list[Line]) -> Moment:
-        """Return a random moment of a phase of an undisturbed run."""
-        lengths = [after[0] - line[0] for line, after in pairwise(lines) if line[1] == phase]
-        number = random.randrange(len(lengths))
-        return cls(phase, number + 1, random.uniform(0.0, SHARE * lengths[number]))
+        """Return a random moment of a phase of an undisturbed run; "later X" is X after the first checkpoint."""
+        word, written = phase.removeprefix(LATER), [line[1] for line in lines].index("writing") + 1
+        places = [place for place, line in enumerate(lines[:-1]) if line[1] == word]
+        number = random.choice([n for n, place in enumerate(places) if word == phase or place > written])
+        length = lines[places[number] + 1][0] - lines[places[number]][0]
+        return cls(word, number + 1, random.uniform(0.0, SHARE * length))
 
 
 class Trials:
@@ -179,8 +185,8 @@ def struck(work: str, rows: int, counts: dict[str, int]) -> Iterator[Row]:
         try:
             plain = trials.undisturbed()
             print(f"{work}, undisturbed: {plain[-1][2][:12]}, {plain[-1][0] - plain[0][0]:.1f} s", flush=True)
-            phases = PHASES if work in STORED else IN_MEMORY
             for what, times in counts.items():
+                phases = IN_MEMORY if work not in STORED else PHASES if what == "worker" else RESUMABLE
                 for number in range(times):
                     yield {"work": work, **trials.trial(what, phases[number % len(phases)], plain)}
         finally:
