@@ -200,6 +200,3 @@ def test_damaged_store(tmp_path: Path) -> None:
         path.write_bytes(whole[:cut])
         with pytest.raises(ValueError, match=r"is damaged|is not a file of saved sequences"):
             Sequences.open(path)
-    path.write_bytes(whole.replace(b'"offsets"', b'"0ffsets"'))
-    with pytest.raises(ValueError, match="parts do not fit together"):
-        Sequences.open(path)

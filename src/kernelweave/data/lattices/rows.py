@@ -38,7 +38,7 @@ from kernelweave.data.rows import (
     stepped_rows,
     unpacked_ids,
 )
-from kernelweave.data.saved import read_saved, write_saved
+from kernelweave.data.saved import DESCRIBED_WRONGLY, read_saved, write_saved
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.letters import check_unknown
 from kernelweave.data.strings.sequences import Sequences
@@ -374,7 +374,7 @@ class Lattices:
             table = Table._make(arrays[name] for name in Table._fields)
             ids = unpacked_ids(arrays, table.arc_offsets.size - 1)
             return cls(*table, Alphabet.from_dict(meta["alphabet"]), ids)
-        except (KeyError, TypeError, ValueError):
+        except DESCRIBED_WRONGLY:
             raise ValueError(f"{path} is damaged: its parts do not fit together.") from None
 
 

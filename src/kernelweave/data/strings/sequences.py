@@ -26,7 +26,7 @@ from kernelweave.data.rows import (
     strange_code,
     unpacked_ids,
 )
-from kernelweave.data.saved import read_saved, write_saved
+from kernelweave.data.saved import DESCRIBED_WRONGLY, read_saved, write_saved
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.letters import Row, check_unknown, tokens_of
 
@@ -307,7 +307,9 @@ ACGT (unknown='mask' keeps such letters, matching nothing).
 
     @classmethod
     def open(cls, path: PathLike, mmap: bool = True) -> Self:
-        """Return the rows of a saved file, mapped from disk (letters are read when used) or read into memory.
+        """Return the rows of a saved file, mapped from disk or read into memory; a damaged file is an error.
+
+        All letters are read once and checked; rows beyond the memory belong into a store (`Sequences.to_store`).
 
         Examples
         --------
@@ -321,13 +323,10 @@ ACGT (unknown='mask' keeps such letters, matching nothing).
         if meta.get("rows") == "lattices":
             raise ValueError(f"{path} holds lattices, not sequences; open it with Lattices.open.")
         try:
-            alphabet, offsets = Alphabet.from_dict(meta["alphabet"]), arrays["offsets"]
-            if not offsets.size or offsets[-1] != arrays["codes"].size or (np.diff(offsets) < 0).any():
-                raise ValueError("offsets")
-            ids = unpacked_ids(arrays, offsets.size - 1)
-        except (KeyError, TypeError, ValueError):
+            ids = unpacked_ids(arrays, arrays["offsets"].size - 1)
+            return cls(arrays["codes"], arrays["offsets"], Alphabet.from_dict(meta["alphabet"]), ids)
+        except DESCRIBED_WRONGLY:
             raise ValueError(f"{path} is damaged: its parts do not fit together.") from None
-        return cls._trusted(arrays["codes"], offsets, alphabet, ids)
 
 
 def _rebuild(cls: type[Sequences], *parts: Any) -> Sequences:

@@ -6,7 +6,7 @@ from typing import Any
 
 from kernelweave.data.atomic import PathLike
 from kernelweave.data.lattices.rows import Lattices
-from kernelweave.data.saved import MAGIC
+from kernelweave.data.saved import begins_saved, saved_header
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.io.dataset import Dataset, check_rows
 from kernelweave.io.registry import BY_MAGIC, Format, register
@@ -32,7 +32,7 @@ def write(path: PathLike, X: Sequences, y: Any = None, ids: Any = None) -> None:
 
 def sniff(start: bytes) -> bool:
     """Tell the format by its first bytes."""
-    return start.startswith(MAGIC) and not sniff_lattices(start)
+    return begins_saved(start) and not sniff_lattices(start)
 
 
 def read_lattices(path: PathLike) -> Dataset:
@@ -53,7 +53,7 @@ def write_lattices(path: PathLike, X: Lattices, y: Any = None, ids: Any = None) 
 
 def sniff_lattices(start: bytes) -> bool:
     """Tell the format by its first bytes and the beginning of its header."""
-    return start.startswith(MAGIC) and start[len(MAGIC) + 8 :].startswith(_LATTICE_HEADER)
+    return begins_saved(start) and saved_header(start).startswith(_LATTICE_HEADER)
 
 
 register(Format("sequences", ("sequences",), (".kwseq",), sniff, read, write, BY_MAGIC))
