@@ -32,7 +32,8 @@ _DTYPES = ("uint8", "uint16", "uint32", "int32", "int64", "float64")
 def write_saved(path: PathLike, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Write named one-dimensional arrays and a JSON-able description, aside and renamed."""
     plain = {name: np.ascontiguousarray(array, array.dtype.newbyteorder("<")) for name, array in arrays.items()}
-    listed, position = [], 0
+    listed: list[dict[str, Any]] = []
+    position = 0
     for name, array in plain.items():
         position = _aligned(position)
         listed.append({
