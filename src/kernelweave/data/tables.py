@@ -115,8 +115,13 @@ class TableKind(RowKind):
         return {"columns": content}
 
     def check(self, X: Any, where: str) -> None:
-        """Raise unless all values are finite numbers."""
+        """Raise unless all values are finite numbers, and the indices of a sparse table are inside it."""
         values = X.data if is_sparse(X) else X
+        if is_sparse(X) and hasattr(X, "check_format"):
+            try:
+                X.check_format(full_check=True)
+            except ValueError as error:
+                raise ValueError(f"The {where} is a damaged sparse table: {error}.") from None
         if values.dtype.kind not in "iufb":
             raise ValueError(f"The {where} must hold numbers, but has dtype {values.dtype}.")
         place = first_not_finite(X) if values.dtype.kind == "f" else None

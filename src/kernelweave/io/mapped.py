@@ -7,8 +7,13 @@ and its own header.
 
 from __future__ import annotations
 
+import lzma
+import math
+import struct
+import tokenize
 import zipfile
-from typing import BinaryIO
+import zlib
+from typing import IO
 
 import numpy as np
 
@@ -17,6 +22,17 @@ from kernelweave.data.atomic import PathLike
 Array = np.ndarray
 LOCAL_HEADER = 30
 """Bytes of a local header before the name and the extra field, whose lengths are its last two numbers of 16 bits."""
+MOST_EXPANSION = 1100
+"""Bytes that a byte of compressed data can unpack to: deflate has 1032."""
+DAMAGED = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, tokenize.TokenError, EOFError, OSError, LookupError,
+    NotImplementedError, RuntimeError, SyntaxError, ArithmeticError, TypeError, AttributeError, ValueError, MemoryError,
+)  # fmt: skip
+"""What reading an archive or a header of NumPy that is damaged can raise."""
+
+
+class Oversized(ValueError):
+    """An archive promises more than it can hold."""
 
 
 def mapped_arrays(path: PathLike) -> dict[str, Array]:
@@ -34,7 +50,9 @@ def mapped_arrays(path: PathLike) -> dict[str, Array]:
     try:
         with zipfile.ZipFile(path) as archive, open(path, "rb") as file:
             return {info.filename.removesuffix(".npy"): _mapped(path, file, info) for info in archive.infolist()}
-    except (zipfile.BadZipFile, EOFError):
+    except Unmappable as error:
+        raise ValueError(f"{path}{error}") from None
+    except DAMAGED:
         raise ValueError(f"{path} cannot be mapped as npz: it is damaged or not a plain archive.") from None
 
 
@@ -49,25 +67,46 @@ def can_map(path: PathLike) -> bool:
     return plain and not any(one.filename == "indptr.npy" for one in entries)
 
 
-def _mapped(path: PathLike, file: BinaryIO, info: zipfile.ZipInfo) -> Array:
+def check_sizes(archive: zipfile.ZipFile) -> None:
+    """Raise unless every entry is an array, no larger than its entry, and no entry larger than its data can unpack to.
+
+    So a small file cannot ask for terabytes.
+    """
+    for info in archive.infolist():
+        if info.file_size > MOST_EXPANSION * (info.compress_size + 64):
+            raise Oversized(f"{info.filename} promises {info.file_size} bytes, more than the file can hold")
+        with archive.open(info) as member:
+            shape, _, dtype = array_header(member)
+        if math.prod(shape) * dtype.itemsize > info.file_size:
+            raise Oversized(f"{info.filename} promises an array of shape {shape}, more than the file holds")
+
+
+def array_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Return shape, order and type of the array whose header comes next."""
+    version = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    return read(file)
+
+
+class Unmappable(ValueError):
+    """An archive that is whole cannot be mapped; the text follows its name."""
+
+
+def _mapped(path: PathLike, file: IO[bytes], info: zipfile.ZipInfo) -> Array:
     """Return the array of one entry."""
     name = info.filename.removesuffix(".npy")
     if info.compress_type != zipfile.ZIP_STORED:
-        raise ValueError(
-            f"{path}: the array {name!r} is compressed, so it cannot be mapped; write it with numpy.savez."
-        )
+        raise Unmappable(f": the array {name!r} is compressed, so it cannot be mapped; write it with numpy.savez.")
     file.seek(info.header_offset)
     header = file.read(LOCAL_HEADER)
     lengths = int.from_bytes(header[26:28], "little"), int.from_bytes(header[28:30], "little")
     file.seek(info.header_offset + LOCAL_HEADER + sum(lengths))
     try:
-        version = np.lib.format.read_magic(file)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, fortran, dtype = read(file)
-    except ValueError:
-        raise ValueError(f"{path} cannot be mapped as npz: its array {name!r} has no header of NumPy.") from None
+        shape, fortran, dtype = array_header(file)
+    except DAMAGED:
+        raise Unmappable(f" cannot be mapped as npz: its array {name!r} has no header of NumPy.") from None
     if dtype.hasobject:
-        raise ValueError(f"{path} cannot be mapped as npz: it holds Python objects, which are never loaded.")
+        raise Unmappable(" cannot be mapped as npz: it holds Python objects, which are never loaded.")
     if 0 in shape:
         return np.empty(shape, dtype)
     return np.memmap(path, dtype, "r", file.tell(), shape, "F" if fortran else "C")

@@ -63,7 +63,13 @@ class Sequences:
         codes, offsets = np.ascontiguousarray(codes), np.ascontiguousarray(offsets, np.int64)
         if codes.dtype != alphabet.dtype or codes.ndim != 1:
             raise TypeError(f"Codes must be a flat array of {alphabet.dtype} for the {alphabet.name} alphabet.")
-        if not offsets.size or offsets[0] != 0 or offsets[-1] != codes.size or (np.diff(offsets) < 0).any():
+        if (
+            offsets.ndim != 1
+            or not offsets.size
+            or offsets[0] != 0
+            or offsets[-1] != codes.size
+            or (np.diff(offsets) < 0).any()
+        ):
             raise ValueError(f"Offsets must rise from 0 to the number of letters, {codes.size}.")
         if (code := strange_code(codes, alphabet.size, alphabet.mask)) is not None:
             raise ValueError(f"Code {code} is not a letter of the {alphabet.name} alphabet, which has {alphabet.size}.")

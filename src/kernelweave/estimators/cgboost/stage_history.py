@@ -95,6 +95,8 @@ def support_rows(histories: Iterable[StageHistory]) -> Array:
 
 def column_shares(columns: Array, support: Array, outputs: int) -> list[Share]:
     """Return the columns of each kernel as places among the kept rows `support` and coefficients of the outputs."""
+    if not np.isin(columns["example"], support).all() or not np.isin(columns["output"], range(outputs)).all():
+        raise ValueError("columns_ names rows or outputs that the model does not have")
     shares = []
     for kernel in np.unique(columns["kernel"]):
         mine = columns[columns["kernel"] == kernel]

@@ -25,6 +25,7 @@ from kernelweave.data.kinds import Description, RowKind, find, kind_of, named
 from kernelweave.data.rows import IDS
 from kernelweave.engines import is_cluster
 from kernelweave.estimators.cgboost.stage_history import StageHistory
+from kernelweave.estimators.files.check import check_model, check_numbers, check_rows
 from kernelweave.estimators.fitting import Certificate
 from kernelweave.kernels.approximate.fourier import Waves
 from kernelweave.kernels.approximate.landmarks import Landmarks
@@ -276,11 +277,12 @@ class Reader:
             model.expansion_ = model._expand()
             if "expansion" in node:  # files of version 1 hold none
                 model.expansion_.restore(self.value(node["expansion"]))
+            check_model(model, model.expansion_)
         return model
 
     def kernel(self, node: Node) -> Kernel:
         """Return a kernel."""
-        params = self._each(node["parameters"])
+        params = check_numbers(self._each(node["parameters"]))
         if not made_of_kernels(params):
             raise TypeError(f"{node['name']} is made of kernels.")
         cls = _kernel_class(node["name"])
@@ -297,13 +299,13 @@ class Reader:
 
     def rows(self, node: Node) -> Any:
         """Return rows of some kind, checked by it."""
-        return named(node["kind"]).load(self._each(node["state"]))
+        return check_rows(named(node["kind"]).load(self._each(node["state"])))
 
     def former_rows(self, node: Node) -> Any:
         """Return rows of a file of version 1: the type is the kind, and arrays are named without a node."""
         parts = {key: part for key, part in node.items() if key != "type"}
         state = {key: self.tensors[part] if isinstance(part, str) else self.value(part) for key, part in parts.items()}
-        return named(_FORMER_KINDS[node["type"]]).load(state)
+        return check_rows(named(_FORMER_KINDS[node["type"]]).load(state))
 
     def transducer(self, node: Node) -> Transducer:
         """Return a machine, its arcs checked."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,7 @@ from kernelweave.data.atomic import PathLike, atomic_path
 from kernelweave.data.kinds import blocks_of
 from kernelweave.data.views import Views
 from kernelweave.io.dataset import Dataset, check_rows
-from kernelweave.io.mapped import mapped_arrays
+from kernelweave.io.mapped import DAMAGED, Oversized, check_sizes, mapped_arrays
 from kernelweave.io.registry import BY_MAGIC, Format, register
 from kernelweave.io.source import head, open_binary
 
@@ -41,11 +39,9 @@ def read(path: PathLike, label: str | None = "auto", mmap: bool = False) -> Data
     """
     arrays = mapped_arrays(path) if mmap else _load(path)
     if set(arrays) >= SPARSE_KEYS:
-        from scipy import sparse
-
         if mmap:
             raise ValueError(f"{path} holds a sparse table, which cannot be mapped; read it with mmap=False.")
-        return Dataset(sparse.csr_array(sparse.load_npz(path)), None, None, "npz")
+        return Dataset(_sparse(path), None, None, "npz")
     y = _pop(arrays, LABEL_NAMES) if label == "auto" else None
     if label not in (None, "auto"):
         if label not in arrays:
@@ -93,13 +89,34 @@ def _load(path: PathLike) -> dict[str, Any]:
     with open_binary(path) as file:
         try:
             with np.load(file, allow_pickle=False) as archive:
-                return {name: archive[name] for name in archive.files}
-        except ValueError as error:
-            pickled = "allow_pickle" in str(error) or "Object arrays" in str(error)
-            reason = "it holds Python objects, which are never loaded" if pickled else "it is damaged or no archive"
-            raise ValueError(f"{path} cannot be read as npz: {reason}.") from None
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError):
-            raise ValueError(f"{path} cannot be read as npz: it is damaged or not an archive.") from None
+                check_sizes(archive.zip)
+                return {name: np.asarray(archive[name]) for name in archive.files}
+        except DAMAGED as error:
+            raise ValueError(f"{path} cannot be read as npz: {_reason(error)}.") from None
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, Oversized):
+        return str(error)
+    pickled = "allow_pickle" in str(error) or "Object arrays" in str(error)
+    return "it holds Python objects, which are never loaded" if pickled else "it is damaged or not an archive"
+
+
+def _sparse(path: PathLike) -> Any:
+    """Return a sparse table, every index checked before anything is computed with it; rows have rising columns."""
+    from scipy import sparse
+
+    try:
+        with open_binary(path) as file:
+            X = sparse.load_npz(file)
+        if hasattr(X, "check_format"):
+            X.check_format(full_check=True)
+        X = sparse.csr_array(X)
+        X.check_format(full_check=True)
+        X.sum_duplicates()
+    except DAMAGED:
+        raise ValueError(f"{path} cannot be read as npz: its sparse table is damaged.") from None
+    return X
 
 
 def _pop(arrays: dict[str, Any], names: tuple[str, ...]) -> Any:

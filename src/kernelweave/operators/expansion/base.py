@@ -128,6 +128,10 @@ class Expansion(ABC):
         sign : 1, or -1 for the class that speaks against it
         """
 
+    @abstractmethod
+    def check(self) -> None:
+        """Raise a ValueError unless rows, coefficients and kernels fit together: for models that come from files."""
+
     @property
     @abstractmethod
     def keeps_rows(self) -> bool:

@@ -33,6 +33,19 @@ class FeatureExpansion(Expansion):
         self.coef, self.offsets, self.codes = coef, offsets, list(codes)
         self._maps: Sequence[ColumnMap] | None = None
 
+    def check(self) -> None:
+        """Raise unless every kernel has its own finite weights, one for each of its codes."""
+        coef, offsets, m = self.coef, np.asarray(self.offsets), len(self.kernels)
+        if coef.ndim != 2 or coef.dtype != np.float64 or not np.isfinite(coef).all():
+            raise ValueError("the weights of features are not finite numbers, a line for each output")
+        if offsets.shape != (m + 1,) or offsets.dtype.kind not in "iu" or (np.diff(offsets) < 0).any():
+            raise ValueError(f"the places of weights do not fit {m} kernels")
+        if offsets[0] != 0 or offsets[-1] != coef.shape[1] or len(self.codes) != m:
+            raise ValueError(f"there are {coef.shape[1]} weights, and others were promised")
+        for codes, width in zip(self.codes, np.diff(offsets)):
+            if codes is not None and (codes.ndim != 2 or codes.dtype.kind not in "iu" or len(codes) != width):
+                raise ValueError("codes of features do not fit their weights")
+
     @property
     def keeps_rows(self) -> bool:
         """False: the model is made of weights."""

@@ -19,6 +19,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from kernelweave.data.kinds import n_rows
 from kernelweave.kernels.abilities import Features, Positional, Square, has_codes
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.base import width as row_width
@@ -95,6 +96,22 @@ class RowExpansion(Expansion):
             known = stored[len(made)] if len(made) < len(stored) else {}
             made.append(_member(way, group, known if known.get("way") == way else None))
         return made
+
+    def check(self) -> None:
+        """Raise unless every share names kernels and rows that are there, with finite coefficients."""
+        n = n_rows(self.rows)
+        for share in self.shares:
+            places, coef = share.places, share.coef
+            if not 0 <= share.kernel < len(self.kernels):
+                raise ValueError(f"there is no kernel {share.kernel}")
+            if len(places) and (places[0] < 0 or places[-1] >= n or (np.diff(places) <= 0).any()):
+                raise ValueError(f"coefficients belong to rows that are not among the {n} kept ones")
+            if coef.shape != (len(places), self.outputs) or coef.dtype != np.float64:
+                raise ValueError(f"coefficients of shape {coef.shape} do not fit {len(places)} rows")
+            if not np.isfinite(coef).all() or not np.isfinite(share.factor).all():
+                raise ValueError("coefficients are not finite")
+        if self.common and self.shares and len(self.shares[0].places) != n:
+            raise ValueError(f"there are coefficients of {len(self.shares[0].places)} rows, but {n} rows")
 
     @property
     def keeps_rows(self) -> bool:

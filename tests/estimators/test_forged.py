@@ -1,0 +1,106 @@
+"""Model files that somebody changed and summed again: refused in one sentence, or harmless."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kernelweave as kw
+from kernelweave.estimators.files.container import KEY, MODELS, digest
+
+RNG = np.random.default_rng(0)
+TABLE, CLASSES = RNG.normal(size=(30, 3)), np.arange(30) % 3
+DNA, SITES = kw.datasets.make_splice(40, random_state=0)
+MODELS_OF: dict[str, tuple[Any, Any, Any]] = {
+    "rbf": (kw.KernelClassifier(kw.RBF(width=2.0)), TABLE, CLASSES),
+    "centred": (kw.MKLRegressor([kw.Linear(), kw.RBF(width=1.0)], normalize="variance"), TABLE, TABLE[:, 0]),
+    "positions": (kw.KernelClassifier(kw.WeightedDegree(4)), DNA, SITES),
+    "codes": (kw.KernelClassifier(kw.Spectrum(3)), DNA, SITES),
+    "l-mers": (kw.KernelClassifier(kw.GappedKmer(4, 3)), DNA, SITES),
+    "features": (
+        kw.MKLClassifier([kw.Spectrum(2), kw.Spectrum(3)], solver="svrg", loss="logistic", norm=2.0), DNA, SITES,
+    ),
+    "boost": (kw.CGBoostClassifier(kw.RBF.grid([0.5, 2.0])), TABLE, CLASSES),
+    "novelty": (kw.KernelNovelty(kw.RBF(width=2.0), nu=0.3), TABLE, None),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=MODELS_OF)
+def saved(request: Any, tmp_path_factory: Any) -> tuple[Path, Any, Any]:
+    model, X, y = MODELS_OF[request.param]
+    path = tmp_path_factory.mktemp("forged") / "model.kw"
+    kw.save(model.fit(X, y), path)
+    return path, X, model
+
+
+def forge(path: Path, name: str, values: np.ndarray) -> Path:
+    """Write the file again with another array, and the sum that fits it."""
+    from safetensors.numpy import save_file
+
+    header, tensors = MODELS.read(path)
+    tensors = {**tensors, name: np.ascontiguousarray(values)}
+    body = {key: header[key] for key in header if key != "digest"}
+    out = path.with_name("forged.kw")
+    save_file(tensors, out, metadata={KEY: json.dumps({**body, "digest": digest(body, tensors)})})
+    return out
+
+
+def forgeries(values: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield arrays of other shapes, types and ranges."""
+    if values.size:
+        yield values[:-1]
+        yield values.reshape(-1)[:1]
+        yield np.zeros_like(values, shape=0)
+    yield np.concatenate([values, values])
+    yield values.reshape(*values.shape, 1)
+    yield np.zeros((1000,) * values.ndim, values.dtype) if values.ndim < 3 else values[:, :0]
+    for dtype in (np.float32, np.uint8, np.int64, np.float64):
+        if values.dtype != dtype:
+            yield values.astype(dtype)
+    for extreme in (np.nan, np.inf) if values.dtype.kind == "f" else (-1, 10**6, -(2**31), 2**62, 255):
+        changed = values.copy().reshape(-1)
+        if changed.size and np.can_cast(np.min_scalar_type(extreme), values.dtype):
+            for place in (0, changed.size // 2, -1):
+                changed = values.copy().reshape(-1)
+                changed[place] = extreme
+                yield changed.reshape(values.shape)
+
+
+def scores_of(model: Any, X: Any) -> np.ndarray:
+    return model.predict(X) if isinstance(model, kw.MKLRegressor) else model.decision_function(X)
+
+
+def test_forged_arrays_are_refused_or_harmless(saved: tuple[Path, Any, Any]) -> None:
+    path, X, model = saved
+    _, tensors = MODELS.read(path)
+    shape, refused = scores_of(model, X).shape, 0
+    for name, values in tensors.items():
+        for forged in forgeries(values):
+            try:
+                loaded = kw.load(forge(path, name, forged))
+                scores = scores_of(loaded, X)
+            except ValueError as error:
+                assert len(str(error)) < 400  # noqa: PT017
+                refused += 1
+                continue
+            assert scores.shape == shape
+            assert np.isfinite(scores).all()
+    assert refused > len(tensors)
+
+
+def test_wild_json_is_refused(saved: tuple[Path, Any, Any]) -> None:
+    """Nesting without end, and a header that promises more than the file has."""
+    path, _, _ = saved
+    whole = path.read_bytes()
+    length = struct.unpack("<Q", whole[:8])[0]
+    for start in (b"[" * length, b"{" + b" " * (length - 1), whole[8 : 8 + length].replace(b"F64", b"F32")):
+        out = path.with_name("wild.kw")
+        out.write_bytes(whole[:8] + start + whole[8 + length :])
+        with pytest.raises(ValueError, match=r"wild\.kw"):
+            kw.load(out)
