@@ -46,9 +46,8 @@ from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint
 from kernelweave.solvers.loop import Limits, Stop
 from kernelweave.solvers.problems import Array
 
-INNER_SHARE, COARSEST = 0.02, 0.003
-FINEST = 0.2
-"""The master solves its set to this share of the outer gap, and never more coarsely than the second."""
+INNER_SHARE, FINEST = 0.02, 0.2
+"""The master solves its set to the first share of the outer gap, and never more closely than the second of `tol`."""
 PILOT_TOL = 0.1
 """How closely pilot samples are solved."""
 TWOFOLD = 0.5
@@ -95,6 +94,7 @@ class Rounds(ABC):
     """
 
     limits = Limits(100, patience=12, effort=100)
+    coarsest = 0.003  # never is a working set solved more coarsely
 
     def __init__(self, solver: str = "auto", first: int | None = None, most: int | None = None, random_state: int = 0):
         for name, value in (("first", first), ("most", most)):
@@ -163,7 +163,8 @@ class Rounds(ABC):
     def step(self) -> None:
         """Solve the working set, let every part score its rows, and choose the next set."""
         every = len(self.rows) == self.n
-        tol = float(np.clip(INNER_SHARE * self.gap, FINEST * self.stop.tol, self.stop.tol / 2 if every else COARSEST))
+        coarsest = self.stop.tol / 2 if every else self.coarsest
+        tol = float(np.clip(INNER_SHARE * self.gap, FINEST * self.stop.tol, coarsest))
         self.solved = self._solve(self.rows, tol)
         self.alpha[:] = self.proof[:] = 0.0
         self.alpha[self.rows], self.proof[self.rows] = self.solved.alpha, self.solved.proof

@@ -29,6 +29,7 @@ class ActiveSetMKL(Rounds):
     """
 
     problem: MKLProblem
+    coarsest = 0.1  # each step on the weights solves an SVM: before the set holds the support they need not be close
 
     def _facts(self, problem: MKLProblem) -> tuple[object, Array]:
         return problem.operators, problem.targets[0]
