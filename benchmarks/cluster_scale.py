@@ -9,9 +9,10 @@
 
 Weighted degree 20 (or, with `--mkl`, one kernel for each degree), C = 5, unit diagonal, free intercept, by
 ``solver="active_set"`` on a store on disk, which is made in the folder where it is missing.  Every round goes at once
-to ``results/cluster_scale_NAME.log``: wall and CPU seconds since the start of the fit, gap, both objectives, rows of
+to ``results/cluster_scale_NAME.log``: wall and CPU seconds since the start of the run, gap, both objectives, rows of
 the working set, support, rows with a loss outside of it, megabytes that travelled, memory now and at its peak.  The
-fit keeps a checkpoint beside the store, so a run that is stopped goes on when it is started again.  Area under the
+fit keeps a checkpoint beside the store, so a run that is stopped goes on when it is started again; its log goes on
+below the first one's, and the table has the last run's time.  Area under the
 precision-recall curve on a million other rows.  A small fit keeps compilation out of the numbers.
 """
 
@@ -85,7 +86,8 @@ def measure(rows: int, options: argparse.Namespace) -> Row:
     data, test = store(options.folder, rows, 1), store(options.folder, TEST_ROWS, 2)
     X = data.X[:] if options.in_memory else data.X
     checkpoint = None if options.no_checkpoint else str(options.folder / f"{name}.kwc")
-    with open(RESULTS / f"cluster_scale_{name}.log", "w") as file:
+    goes_on = checkpoint is not None and Path(checkpoint).exists()
+    with open(RESULTS / f"cluster_scale_{name}.log", "a" if goes_on else "w") as file:
         print(conditions(), file=file, flush=True)
         reset_peak()
         wall, cpu = time.perf_counter(), time.process_time()
