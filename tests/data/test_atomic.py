@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
+import subprocess
+import sys
 import threading
 
 import numpy as np
 import pytest
 
 import kernelweave as kw
-from kernelweave.data.atomic import atomic_path, check_writable, open_aside
+from disks import small_disk
+from kernelweave.data.atomic import NotWritten, check_writable, open_aside, remove_stale
+from kernelweave.data.stores import write_store
 
 MODEL = kw.KernelClassifier(kw.RBF(width=1.0)).fit([[0.0], [1.0], [2.0]], [0, 0, 1])
 
@@ -56,8 +61,8 @@ def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path, umask):
 
 def test_a_failure_leaves_what_was_there(tmp_path):
     (tmp_path / "a").write_text("before")
-    with pytest.raises(FileNotFoundError), atomic_path(tmp_path / "a") as aside:
-        aside.write_text((tmp_path / "missing").read_text())
+    with pytest.raises(FileNotFoundError, match="missing"), open_aside(tmp_path / "a") as file:
+        file.write((tmp_path / "missing").read_bytes())
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a", "before")]
 
 
@@ -104,3 +109,114 @@ def test_a_pipe_without_a_name_is_written_to():
     finally:
         os.close(end)
         os.close(start)
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_disk_that_becomes_full_keeps_the_old_file(tmp_path):
+    with small_disk(tmp_path / "disk", 64) as disk:
+        (disk / "a").write_bytes(b"before")
+        told = rf"^Cannot write {disk}/a: no space left on device\.$"
+        with pytest.raises(NotWritten, match=told), open_aside(disk / "a") as file:
+            file.writelines([b"x" * 1000] * 100)
+        assert [(path.name, path.read_bytes()) for path in disk.iterdir()] == [("a", b"before")]
+
+
+def test_what_is_known_to_be_too_large_is_not_begun(tmp_path):
+    with small_disk(tmp_path / "disk", 64) as disk:
+        told = r"a: it takes 70,000 bytes, but the disk of .*disk has 65,536 left\."
+        with pytest.raises(NotWritten, match=told), open_aside(disk / "a", 70_000):
+            pytest.fail("begun")
+        with open_aside(disk / "a", 60_000) as file:
+            file.write(b"x" * 60_000)
+        model = kw.KernelNovelty("linear").fit(np.random.default_rng(0).normal(size=(3000, 3)))
+        with pytest.raises(NotWritten, match="it takes"):
+            kw.save(model, disk / "m.kw")
+        assert names(disk) == ["a"]
+
+
+def test_a_disk_that_is_read_only(tmp_path):
+    told = r"no file can be made in .* \(read-only file system\)\.$"
+    with small_disk(tmp_path / "disk", 64, ",ro") as disk, pytest.raises(PermissionError, match=told):
+        check_writable(disk / "a")
+
+
+def test_a_file_that_is_read_only_stays(tmp_path):
+    (tmp_path / "a").write_text("before")
+    (tmp_path / "a").chmod(0o444)
+    with pytest.raises(PermissionError, match="it is read-only"), open_aside(tmp_path / "a") as file:
+        file.write(b"after")
+    assert (tmp_path / "a").read_text() == "before"
+
+
+def test_a_directory_that_vanishes(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with pytest.raises(NotWritten, match=r"a: the directory .*folder is gone\.$"), open_aside(folder / "a"):
+        shutil.rmtree(folder)
+
+
+def test_a_full_device_says_so():
+    with pytest.raises(NotWritten, match=r"^Cannot write /dev/full: no space left on device\.$"):
+        kw.save(MODEL, "/dev/full")
+
+
+HALF = """
+import sys, time
+from kernelweave.data.atomic import open_aside
+with open_aside(sys.argv[1]) as file:
+    file.write(b"half")
+    file.flush()
+    print("writing", flush=True)
+    time.sleep(600)
+"""
+
+
+def half_written(path):
+    """Return a process that has written half of a file."""
+    process = subprocess.Popen([sys.executable, "-c", HALF, str(path)], stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"writing\n"
+    return process
+
+
+def test_files_of_dead_processes_are_removed_and_those_of_living_ones_are_not(tmp_path):
+    (tmp_path / "a").write_text("before")
+    alive, dead = half_written(tmp_path / "a"), half_written(tmp_path / "b")
+    try:
+        assert len(names(tmp_path)) == 3
+        dead.kill()
+        dead.wait()
+        remove_stale(tmp_path, again=True)
+        left = names(tmp_path)
+        assert left[0].startswith(".a.")
+        assert left[1:] == ["a"]
+    finally:
+        alive.kill()
+        alive.wait()
+    with open_aside(tmp_path / "c") as file:  # swept once already in this process
+        file.write(b"c")
+    remove_stale(tmp_path, again=True)
+    assert names(tmp_path) == ["a", "c"]
+    assert (tmp_path / "a").read_text() == "before"
+
+
+def test_a_first_write_removes_what_a_dead_process_left(tmp_path):
+    dead = half_written(tmp_path / "b")
+    dead.kill()
+    dead.wait()
+    assert len(names(tmp_path)) == 1
+    kw.save(MODEL, tmp_path / "m.kw")
+    assert names(tmp_path) == ["m.kw"]
+
+
+def test_a_store_whose_manifest_was_not_finished_is_written_again(tmp_path):
+    folder = tmp_path / "x.kws"
+    folder.mkdir()
+    (folder / "part-00000-0123456789abcdef.kwp").write_bytes(b"left")
+    dead = half_written(folder / "manifest.json")
+    dead.kill()
+    dead.wait()
+    np.testing.assert_array_equal(write_store(folder, np.eye(3))[:], np.eye(3))
+    assert [name[:5] for name in names(folder)] == ["manif", "part-"]

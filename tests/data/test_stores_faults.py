@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import subprocess
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 from kernelweave.data import Sequences
+from kernelweave.data.atomic import open_aside
 from kernelweave.data.stores import Stored, StoreWriter, write_store
 from kernelweave.data.stores import files as part_files
 from kernelweave.data.stores.manifest import MANIFEST, read_manifest
@@ -231,15 +231,13 @@ def test_targets_that_cannot_be_written(store, tmp_path):
 def full_after(monkeypatch, n):
     """Let the disk be full after n parts."""
     written = []
-    write = part_files.atomic_path
+    write = part_files.open_aside
 
-    def limited(path):
+    def limited(path, size):
         written.append(path)
-        if len(written) > n:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-        return write(path)
+        return open_aside("/dev/full") if len(written) > n else write(path, size)
 
-    monkeypatch.setattr(part_files, "atomic_path", limited)
+    monkeypatch.setattr(part_files, "open_aside", limited)
 
 
 @pytest.mark.parametrize("append", [False, True])
@@ -265,6 +263,7 @@ def test_a_full_disk_leaves_no_new_store(tmp_path, monkeypatch):
 KILLED = """
 import os, signal, sys
 from kernelweave.data import Sequences
+from kernelweave.data.atomic import open_aside
 from kernelweave.data.stores import StoreWriter
 writer = StoreWriter(sys.argv[1], append=len(sys.argv) > 2, part_rows=2)
 writer.add(Sequences.from_strings(["AAAA"] * 5, ids=list("fghij")), ["p"] * 5, [1.0] * 5)

@@ -10,7 +10,7 @@ import pytest
 
 import kernelweave as kw
 from kernelweave.data import Sequences, Views
-from kernelweave.io import FORMATS, atomic_path, check_writable, read, sniff, write
+from kernelweave.io import FORMATS, check_writable, open_aside, read, sniff, write
 
 TWO = Sequences.from_strings(["ACGT", "GG"])
 GARBAGE = bytes(range(256)) * 8
@@ -226,10 +226,10 @@ def test_unwritable_paths(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_takes_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: Path) -> None:
+    def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "touch", refuse)
+    monkeypatch.setattr("os.open", refuse)
     with pytest.raises(PermissionError, match=r"Cannot write .*: no file can be made in .* \(permission denied\)\.$"):
         check_writable(tmp_path / "x.fa")
 
@@ -244,8 +244,8 @@ def test_check_writable_leaves_no_trace(tmp_path: Path) -> None:
 
 def test_interrupted_writing_leaves_nothing(tmp_path: Path) -> None:
     def interrupted() -> None:
-        with atomic_path(tmp_path / "x") as aside:
-            aside.write_text("half")
+        with open_aside(tmp_path / "x") as file:
+            file.write(b"half")
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

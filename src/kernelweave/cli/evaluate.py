@@ -113,10 +113,10 @@ def check_picture(plot: str) -> None:
 
 def save_picture(display: Any, plot: str) -> None:
     """Write a drawn display into a file, whole or not at all."""
-    from kernelweave.io import atomic_path
+    from kernelweave.io import open_aside
 
-    with atomic_path(plot) as aside:
-        display.figure_.savefig(aside, format=os.path.splitext(plot)[1][1:].lower(), dpi=150)
+    with open_aside(plot) as file:
+        display.figure_.savefig(file, format=os.path.splitext(plot)[1][1:].lower(), dpi=150)
 
 
 def _two_classes(

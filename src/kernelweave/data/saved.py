@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from kernelweave.data.atomic import PathLike, atomic_path
+from kernelweave.data.atomic import PathLike, open_aside
 
 MAGIC = b"KWSEQ\x00\x02\n"
 FORMER = b"KWSEQ\x00\x01\n"
@@ -44,7 +44,7 @@ def write_saved(path: PathLike, meta: dict[str, Any], arrays: dict[str, np.ndarr
     header = json.dumps({"meta": meta, "arrays": listed}).encode()
     prefix = MAGIC + len(header).to_bytes(8, "little") + zlib.crc32(header).to_bytes(8, "little")
     start = _aligned(len(prefix) + len(header))
-    with atomic_path(path) as aside, open(aside, "wb") as file:
+    with open_aside(path, start + position) as file:
         file.write(prefix + header)
         for entry, array in zip(listed, plain.values()):
             file.write(b"\0" * (start + entry["at"] - file.tell()))

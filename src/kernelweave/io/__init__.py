@@ -1,6 +1,6 @@
 """Readers and writers, one file per format."""
 
-from kernelweave.data.atomic import atomic_path, check_writable, open_aside
+from kernelweave.data.atomic import check_writable, open_aside
 from kernelweave.io.dataset import Dataset
 from kernelweave.io.formats.fasta import read_fasta
 from kernelweave.io.registry import FORMATS, Format, register
@@ -10,7 +10,6 @@ __all__ = [
     "FORMATS",
     "Dataset",
     "Format",
-    "atomic_path",
     "check_writable",
     "open_aside",
     "read",

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelweave.data.atomic import PathLike, atomic_path
+from kernelweave.data.atomic import PathLike, open_aside
 from kernelweave.data.stores.manifest import ALIGN, Part, Section
 from kernelweave.data.stores.packing import Array, Facts
 
@@ -35,7 +35,7 @@ def write_part(store: Path, number: int, rows: int, sections: Mapping[str, Array
         position = -(-entries[name].stop // ALIGN) * ALIGN
     digest = hashlib.sha256(repr((rows, sorted(facts.items()), sorted(entries.items()))).encode()).hexdigest()[:16]
     path = store / f"part-{number:05d}-{digest}.kwp"
-    with atomic_path(path) as aside, open(aside, "wb") as file:
+    with open_aside(path, position) as file:
         file.write(MAGIC)
         for name, array in plain.items():
             file.write(b"\0" * (entries[name].at - file.tell()))

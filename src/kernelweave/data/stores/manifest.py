@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave._version import __version__
-from kernelweave.data.atomic import PathLike, atomic_path
+from kernelweave.data.atomic import PathLike, open_aside
 from kernelweave.data.kinds import KINDS
 from kernelweave.data.stores.packing import Facts, Head
 
@@ -95,8 +95,9 @@ class Manifest:
     def write(self, store: PathLike) -> None:
         """Put the manifest in its place, in one step."""
         text = {"format": FORMAT, "version": VERSION, "written_by": __version__, "rows": self.rows, **asdict(self)}
-        with atomic_path(os.path.join(store, MANIFEST)) as aside:
-            aside.write_text(json.dumps({**text, "fingerprint": self.fingerprint}, indent=1))
+        said = json.dumps({**text, "fingerprint": self.fingerprint}, indent=1).encode()
+        with open_aside(os.path.join(store, MANIFEST), len(said)) as file:
+            file.write(said)
 
 
 def read_manifest(store: PathLike) -> Manifest:

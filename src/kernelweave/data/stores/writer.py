@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelweave.data.atomic import PathLike
+from kernelweave.data.atomic import NotWritten, PathLike, is_temporary, remove_stale
 from kernelweave.data.blocks import spans
 from kernelweave.data.kinds import RowKind, describe, kind_of, n_rows
 from kernelweave.data.rows import as_ids, packed_ids
@@ -219,9 +219,8 @@ class StoreWriter:
 
     def _explain(self, error: BaseException | None) -> None:
         """Raise one sentence for an error of the disk."""
-        if isinstance(error, OSError) and error.errno is not None and error.strerror:
-            reason = error.strerror.lower()
-            raise OSError(f"Cannot write {self.shown}: {reason}; what was written of it is removed.") from None
+        if isinstance(error, NotWritten):
+            raise NotWritten(self.shown, error.errno, f"{error.reason}; what was written of it is removed") from None
 
 
 def write_store(path: PathLike, X: Any, y: Any = None, sample_weight: Any = None, ids: Any = None) -> Stored:
@@ -254,9 +253,8 @@ def check_target(path: PathLike) -> None:
     """Raise one clear sentence, before long work is done, if a store cannot be written at `path`."""
     target = Path(os.path.realpath(path))
     if target.is_dir():
-        strange = [
-            name for name in os.listdir(target) if not PART_NAME.fullmatch(name) and not name.startswith(".part-")
-        ]
+        remove_stale(target)
+        strange = [name for name in os.listdir(target) if not PART_NAME.fullmatch(name) and not is_temporary(name)]
         if not is_store(target) and strange:
             raise FileExistsError(
                 f"Cannot write {path}: it is a directory that holds other files, such as {strange[0]}."

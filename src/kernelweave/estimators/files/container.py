@@ -8,21 +8,21 @@ object and all arrays) and the body.  A file holds data only: reading it never r
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
-import re
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kernelweave._version import __version__
-from kernelweave.data.atomic import PathLike, atomic_path, is_special
+from kernelweave.data.atomic import PathLike, open_aside
 
 Array = np.ndarray
 KEY = "kernelweave"
+DTYPES = {"f": "F{}", "i": "I{}", "u": "U{}", "b": "BOOL"}
+"""What safetensors call numbers of some kind and so many bits."""
 UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, OverflowError)
 """What reading a body whose parts do not fit together can raise."""
 
@@ -46,20 +46,13 @@ class FileKind:
 
     def write(self, path: PathLike, body: dict[str, Any], tensors: dict[str, Array]) -> None:
         """Write a file, which appears whole or not at all."""
-        from safetensors import SafetensorError
-        from safetensors.numpy import save as as_bytes
-        from safetensors.numpy import save_file
-
         body = {"format": self.format, "version": self.version, "library": __version__, **body}
         text = json.dumps({**body, "digest": digest(body, tensors)})
-        with atomic_path(path) as aside:
-            if is_special(path):  # save_file would put a file of its own in the place of a pipe or a device
-                aside.write_bytes(as_bytes(tensors, metadata={KEY: text}))
-            else:
-                try:
-                    save_file(tensors, aside, metadata={KEY: text})
-                except SafetensorError as error:
-                    raise _unwritten(path, error) from None
+        start, ordered = laid_out(tensors, {KEY: text})
+        with open_aside(path, len(start) + sum(array.nbytes for array in ordered)) as file:
+            file.write(start)
+            for array in ordered:
+                file.write(array.data)
 
     def read(self, path: PathLike) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return the header and the arrays of a file, its checksum verified."""
@@ -121,6 +114,25 @@ def digest(body: Any, tensors: dict[str, Array]) -> str:
     return sha.hexdigest()
 
 
+def laid_out(tensors: dict[str, Array], texts: dict[str, str]) -> tuple[bytes, list[Array]]:
+    """Return the first bytes of a safetensors file, and the arrays in the order in which they follow.
+
+    Arrays of wide numbers come first, so that all of them are aligned; the header is filled with blanks to a multiple
+    of 8 bytes.
+    """
+    names = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
+    plain = [np.ascontiguousarray(tensors[name], tensors[name].dtype.newbyteorder("<")) for name in names]
+    header: dict[str, Any] = {"__metadata__": texts}
+    position = 0
+    for name, array in zip(names, plain):
+        begin, position = position, position + array.nbytes
+        kind = DTYPES[array.dtype.kind].format(8 * array.dtype.itemsize)
+        header[name] = {"dtype": kind, "shape": list(tensors[name].shape), "data_offsets": [begin, position]}
+    said = json.dumps(header, separators=(",", ":")).encode()
+    said += b" " * (-len(said) % 8)
+    return len(said).to_bytes(8, "little") + said, plain
+
+
 def _open(path: PathLike) -> Any:
     from safetensors import SafetensorError, safe_open
 
@@ -145,10 +157,3 @@ CHECKPOINTS = FileKind(
     {"kernelweave-model": "is a model, not a checkpoint; give the checkpoint another name."},
 )
 """Files that a fit goes on from."""
-
-
-def _unwritten(path: PathLike, error: Exception) -> OSError:
-    """Return what the operating system said when a file could not be written, such as that the disk is full."""
-    number = re.search(r"os error (\d+)", str(error))
-    code = int(number.group(1)) if number else errno.EIO
-    return OSError(code, os.strerror(code), os.fspath(path))

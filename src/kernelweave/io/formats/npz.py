@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.data.atomic import PathLike, atomic_path
+from kernelweave.data.atomic import PathLike, open_aside
 from kernelweave.data.kinds import blocks_of
 from kernelweave.data.views import Views
 from kernelweave.io.dataset import Dataset, check_rows
@@ -74,7 +74,7 @@ def write(path: PathLike, X: Any, y: Any = None, ids: Any = None, compress: bool
     given = {name: np.asarray(values) for name, values in extra.items() if values is not None}
     if twice := sorted(set(arrays) & {*LABEL_NAMES, *ID_NAMES}):
         raise ValueError(f"A view cannot be named {twice[0]!r}: that name is kept for labels or ids.")
-    with atomic_path(path) as aside, open(aside, "wb") as file:
+    with open_aside(path) as file:
         (np.savez_compressed if compress else np.savez)(file, **arrays, **given)  # type: ignore[arg-type]
 
 
