@@ -1,0 +1,8 @@
+"""The stages of the campaign, in the order in which they run."""
+
+from __future__ import annotations
+
+from . import forgeries, mutated
+from .stage import Stage
+
+STAGES: dict[str, Stage] = {stage.name: stage for stage in (forgeries.STAGE, mutated.STAGE)}
