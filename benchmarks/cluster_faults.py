@@ -143,6 +143,8 @@ class Trials:
         last = run
         if run.process.returncode != 0:
             last = self._again()
+        elif self.cluster is not None:
+            self.cluster.mend()
         row |= {"run_again": last is not run, **self._went_on(run, last), **_compared(last, plain)}
         return row
 
