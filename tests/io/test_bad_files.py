@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 from pathlib import Path
 
@@ -38,6 +39,13 @@ TABLE: dict[str, tuple[str | bytes, dict, str]] = {
         {"format": "fasta"},
         "bad is truncated: its gzip",
     ),
+    "truncated bzip2": (
+        bz2.compress(b">a\n" + b"ACGT" * 9999)[:-20],
+        {"format": "fasta"},
+        "bad is truncated: its bzip2 data end too early",
+    ),
+    "damaged bzip2": (b"BZhgarbage-garbage", {"format": "fasta"}, "bad is damaged: its bzip2 data cannot be unpacked"),
+    "damaged zstd": (b"\x28\xb5\x2f\xfdgarbage-garbage", {"format": "fasta"}, "bad is damaged: its zstd data"),
     "damaged gzip": (b"\x1f\x8b\x08\x00garbage-garbage", {"format": "fasta"}, "bad is damaged: its gzip data"),
     "unknown format": (">a\nA\n", {"format": "word"}, "no format 'word'; known are npz, parquet, sequences"),
     "unknown option": (">a\nA\n", {"header": True}, "read as fasta, which has no option 'header'; it has alphabet"),

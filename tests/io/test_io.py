@@ -40,7 +40,7 @@ def test_sequences_written_and_read(
     path = folder / f"x.{SUFFIX[name]}{'.gz' if packed else ''}"
     X = Sequences.from_strings(rows, ids=ids)
     write(path, X, y)
-    assert path.read_bytes().startswith(source.GZIP_MAGIC) == packed
+    assert path.read_bytes().startswith(b"\x1f\x8b") == packed
     back = read(path, format=name, alphabet="dna")
     assert back.X == X
     np.testing.assert_array_equal(back.y, y)
@@ -338,3 +338,16 @@ def test_labelled_agrees_with_a_plain_parser(shared_data: Path) -> None:
 def test_fasta_wraps_long_rows(tmp_path: Path) -> None:
     fasta.write(tmp_path / "x.fa", Sequences.from_strings(["A" * 170]))
     assert [len(line) for line in (tmp_path / "x.fa").read_text().splitlines()] == [5, 80, 80, 10]
+
+
+@pytest.mark.parametrize("packed", ["bz2", "backports.zstd"])
+def test_other_ways_to_compress_are_read_but_not_written(tmp_path, packed):
+    suffix = {"bz2": "bz2", "backports.zstd": "zst"}[packed]
+    path = tmp_path / f"sites.fa.{suffix}"
+    path.write_bytes(pytest.importorskip(packed).compress(b">a label=1\nACGT\n>b label=-1\nGG\n"))
+    data = read(path)
+    assert (data.format, data.X.to_strings(), data.y.tolist()) == ("fasta", ["ACGT", "GG"], [1, -1])
+    with pytest.raises(
+        ValueError, match=r"cannot be written: files of (bzip2|zstd) are read only; end the name in .gz"
+    ):
+        write(path, data.X, data.y)

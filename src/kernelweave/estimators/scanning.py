@@ -72,7 +72,7 @@ def scan(
     ----------
     model : fitted estimator, trained on sequences
     sequences : Sequences, a store of them, a list of texts, or the path of a FASTA, FASTQ or label-TAB-sequence file,
-        plain or gzip, which is read in pieces; letters outside of the model's alphabet match nothing
+        plain or compressed, which is read in pieces; letters outside of the model's alphabet match nothing
     window : letters of a window; None for the length of the training sequences, if they have the same
     step : letters from the start of one window to the start of the next
     both_strands : score the reverse complement of each window as well

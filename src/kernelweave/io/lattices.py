@@ -63,7 +63,7 @@ def read_lattices(
 
     Parameters
     ----------
-    path : a file, plain or gzip, or a list of files whose lattices follow one another
+    path : a file, plain or compressed, or a list of files whose lattices follow one another
     format : "openfst" (and AT&T text), "plf", "kaldi" or "slf"; "auto" looks at the content
     alphabet : an Alphabet (that of the training set, say) or the name of one; None to learn the words
     symbols : symbol table where labels are numbers: a file of words and numbers, number -> word, or a list of words

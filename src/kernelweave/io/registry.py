@@ -13,6 +13,7 @@ from typing import Any
 
 from kernelweave.data.atomic import PathLike
 from kernelweave.io.dataset import Dataset
+from kernelweave.io.source import unpacked_name
 
 Sniff = Callable[[bytes], bool]
 
@@ -86,5 +87,5 @@ def named(name: str) -> Format:
 
 def by_suffix(path: PathLike) -> list[Format]:
     """Return the formats whose files are named like this one, compressed or not."""
-    name = str(path).lower().rstrip("/").removesuffix(".gz")
+    name = unpacked_name(str(path).lower().rstrip("/"))
     return [format for format in FORMATS.values() if name.endswith(format.suffixes)]

@@ -11,7 +11,7 @@ from kernelweave.data.kinds import kind_of
 from kernelweave.data.stores import is_store, is_stored
 from kernelweave.io.dataset import Dataset
 from kernelweave.io.registry import FORMATS, by_suffix, named
-from kernelweave.io.source import head
+from kernelweave.io.source import head, written_plain
 
 
 def sniff(path: PathLike) -> str:
@@ -46,7 +46,7 @@ def read(path: PathLike, format: str | None = None, **options: Any) -> Dataset:
 
     Parameters
     ----------
-    path : the file, plain or gzip, or the directory of a store
+    path : the file, plain or compressed, or the directory of a store
     format : one of `FORMATS`; None to look at the content
     options : what the reader of the format takes (alphabet, unknown, label, id, ..., for lattices those
         of `read_lattices`); None values are left out
@@ -86,6 +86,8 @@ def write(path: PathLike, X: Any, y: Any = None, format: str | None = None, **op
     ['a']
     """
     kind = kind_of(X)
+    if (packed := written_plain(path)) is not None:
+        raise ValueError(f"{path} cannot be written: files of {packed} are read only; end the name in .gz or in none.")
     if format is None:
         fitting = [known.name for known in by_suffix(path) if kind.name in known.holds]
         if not fitting:

@@ -1,13 +1,16 @@
-"""Reading bytes: plain or gzip, in blocks, with one sentence for every way a file can be wrong."""
+"""Reading bytes: plain or compressed, in blocks, with one sentence for every way a file can be wrong."""
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, cast
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
@@ -17,28 +20,102 @@ Array = np.ndarray
 READ_AT_ONCE = 1 << 23
 """Bytes of a file that are read together."""
 
-GZIP_MAGIC = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class Packing:
+    """One way to compress a file.
+
+    Parameters
+    ----------
+    name : what messages call it
+    suffix : how names of such files end
+    magic : first bytes of such files
+    open : from a file to its content
+    """
+
+    name: str
+    suffix: str
+    magic: bytes
+    open: Callable[[Any], Any]
+
+
+def _zstd(file: Any) -> Any:
+    """Return the content of a file of zstd; Python has it from 3.14 on, before it comes with xopen."""
+    for module in ("compression.zstd", "backports.zstd"):
+        try:
+            return import_module(module).ZstdFile(file)
+        except ImportError:
+            continue
+    raise ImportError(
+        f"Reading {file.name} needs zstd, which is not installed; get it with pip install backports.zstd."
+    )
+
+
+PACKINGS = (
+    Packing("gzip", ".gz", b"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file)),
+    Packing("bzip2", ".bz2", b"BZh", bz2.BZ2File),
+    Packing("zstd", ".zst", b"\x28\xb5\x2f\xfd", _zstd),
+)
+LONGEST_MAGIC = max(len(packing.magic) for packing in PACKINGS)
+
+
+def packing_of(file: Any) -> Packing | None:
+    """Tell how an open file is compressed, None for a plain one; it is not read on."""
+    start = file.peek(LONGEST_MAGIC)
+    return next((packing for packing in PACKINGS if start.startswith(packing.magic)), None)
+
+
+def unpacked_name(name: str) -> str:
+    """Return the name of a file without the suffix that says how it is compressed.
+
+    >>> unpacked_name("sites.fa.zst")
+    'sites.fa'
+    """
+    return next((name.removesuffix(one.suffix) for one in PACKINGS if name.endswith(one.suffix)), name)
+
+
+def written_plain(path: PathLike) -> str | None:
+    """Return how the name says that a file is compressed where writers cannot do that, None where all is well."""
+    others = (one for one in PACKINGS if one.suffix != ".gz")
+    return next((one.name for one in others if str(path).endswith(one.suffix)), None)
+
+
+def is_packed(path: PathLike) -> bool:
+    """Tell whether a file is compressed."""
+    with open(path, "rb") as file:
+        return packing_of(file) is not None
 
 
 @contextmanager
 def open_binary(path: PathLike) -> Iterator[BinaryIO]:
-    """Open a plain or gzip file behind its byte-order mark; a missing, truncated or damaged one raises."""
+    """Open a plain or compressed file behind its byte-order mark; a missing, truncated or damaged one raises."""
     if not os.path.exists(path):
         raise FileNotFoundError(f"{path} does not exist.")
     if os.path.isdir(path):
         raise IsADirectoryError(f"{path} is a directory, expected a file.")
     with open(path, "rb") as file:
-        packed = file.peek(2)[:2] == GZIP_MAGIC
+        packing = packing_of(file)
+        name = "" if packing is None else packing.name
+        stream = file if packing is None else packing.open(file)
         try:
-            stream = gzip.GzipFile(fileobj=file) if packed else file
             if stream.peek(len(BOM))[: len(BOM)] == BOM:
                 stream.read(len(BOM))
             yield cast(BinaryIO, stream)
         except EOFError:
-            raise ValueError(f"{path} is truncated: its gzip data end too early.") from None
-        except (gzip.BadGzipFile, zlib.error):
-            raise ValueError(f"{path} is damaged: its gzip data cannot be unpacked.") from None
+            raise ValueError(f"{path} is truncated: its {name} data end too early.") from None
+        except Exception as error:
+            if packing is None or not _is_damage(error):
+                raise
+            raise ValueError(f"{path} is damaged: its {name} data cannot be unpacked.") from None
+
+
+def _is_damage(error: Exception) -> bool:
+    """Tell what unpacking raises about data that cannot be unpacked from what else may go wrong."""
+    if isinstance(error, gzip.BadGzipFile | zlib.error) or type(error).__name__ == "ZstdError":
+        return True
+    return type(error) is OSError and error.errno is None  # of bzip2; those of the operating system have a number
 
 
 def blocks(path: PathLike) -> Iterator[bytes]:

@@ -68,7 +68,7 @@ def file_blocks(
 
     Parameters
     ----------
-    path : the file, plain or gzip
+    path : the file, plain or compressed
     label : key of the labels in FASTA headers; None not to look
     format : name of the format; None to look at the content
     options : alphabet ("auto" takes one more reading), unknown and duplicates, as for `stream`

@@ -67,7 +67,7 @@ def stream(
     label: str | None = "label",
     texts: list[str] | None = None,
 ) -> Iterator[Block]:
-    """Read FASTA, FASTQ or label-TAB-sequence lines, plain or gzip, block by block.
+    """Read FASTA, FASTQ or label-TAB-sequence lines, plain or compressed, block by block.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""FASTA and FASTQ, plain or gzip, read as a stream.
+"""FASTA and FASTQ, plain or compressed, read as a stream.
 
 The id of a row is the first word of its header.  A label may stand in the header as ``label=VALUE``.
 """
@@ -30,7 +30,7 @@ WIDTH = 80
 def read_fasta(
     path: PathLike, alphabet: str | Alphabet = "dna", unknown: str = "error", duplicates: str = "error"
 ) -> Sequences:
-    """Read the sequences of a FASTA or FASTQ file, plain or gzip.
+    """Read the sequences of a FASTA or FASTQ file, plain or compressed.
 
     Parameters
     ----------

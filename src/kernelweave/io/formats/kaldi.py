@@ -38,7 +38,7 @@ def read(
 
     Parameters
     ----------
-    path : the file, plain or gzip
+    path : the file, plain or compressed
     symbols : symbol table (words.txt) where words are numbers: a file, number -> word, or a list of words
     epsilon : words that stand for nothing; None for <eps> and its like, and 0 where all words are numbers
     acoustic_scale, lm_scale : what acoustic and graph costs are multiplied by

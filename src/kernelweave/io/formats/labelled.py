@@ -1,4 +1,4 @@
-"""Lines of ``label TAB sequence`` with an optional third column of ids, plain or gzip."""
+"""Lines of ``label TAB sequence`` with an optional third column of ids, plain or compressed."""
 
 from __future__ import annotations
 

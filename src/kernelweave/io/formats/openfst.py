@@ -50,7 +50,7 @@ def read(
 
     Parameters
     ----------
-    path : the file, plain or gzip
+    path : the file, plain or compressed
     symbols : symbol table where labels are numbers: a file of words and numbers, number -> word, or a list of words
     epsilon : labels that stand for nothing; None for <eps> and its like, and 0 where all labels are numbers
     side : "output" or "input", which labels of a transducer spell the strings

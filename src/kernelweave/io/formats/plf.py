@@ -44,7 +44,7 @@ def read(path: PathLike, epsilon: Collection[str] | None = None) -> list[Machine
 
     Parameters
     ----------
-    path : the file, plain or gzip
+    path : the file, plain or compressed
     epsilon : words that stand for nothing; None for *EPS*
 
     Examples

@@ -17,7 +17,7 @@ from kernelweave.data.atomic import PathLike
 from kernelweave.io.lattices import register_lattices
 from kernelweave.io.machines import Machine, no_score, read_score, read_state, shown
 from kernelweave.io.registry import BY_MARK
-from kernelweave.io.source import numbered_lines
+from kernelweave.io.source import numbered_lines, unpacked_name
 
 SUFFIXES = (".slf", ".slf.txt", ".htk")
 NULL = "!NULL"
@@ -45,7 +45,7 @@ def read(
 
     Parameters
     ----------
-    path : the file, plain or gzip
+    path : the file, plain or compressed
     epsilon : words that stand for nothing; None for !NULL, !ENTER and !EXIT
     acoustic_scale, lm_scale, word_penalty : instead of acscale, lmscale and wdpenalty of the header
 
@@ -79,7 +79,7 @@ class _Lattice:
             if not text.lstrip().startswith("#"):
                 self._add(line, self._fields(line, text))
             self.last_line = line
-        name = os.path.basename(os.fspath(path)).removesuffix(".gz")
+        name = unpacked_name(os.path.basename(os.fspath(path)))
         self.parsed.key = self.header.get("U") or name.removesuffix(next(filter(name.endswith, SUFFIXES), ""))
 
     def _fields(self, line: int, text: str) -> Fields:
