@@ -10,7 +10,8 @@ import typer
 from kernelweave.cli.options.groups import DATA, LATTICES, option
 
 FORMATS = (
-    "FASTA/FASTQ, label-TAB-sequence, JSON lines, CSV/TSV, npz, parquet, libsvm or lattices, plain or compressed, or a store"
+    "FASTA/FASTQ, label-TAB-sequence, JSON lines, CSV/TSV, npz, parquet, libsvm or lattices, plain or compressed, "
+    "or a store"
 )
 
 Rows = Annotated[str, typer.Argument(metavar="DATA", help=f"File of rows: {FORMATS}.", show_default=False)]
