@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from kernelweave.estimators.planning import plan
     from kernelweave.estimators.scanning import scan
+    from kernelweave.interpret.explain.rows import explain
     from kernelweave.io import read, read_fasta
     from kernelweave.io.lattices import read_lattices
     from kernelweave.judge import verify
@@ -106,6 +107,7 @@ _ROOMS = {
     ),
     "estimators.planning": ("plan",),
     "estimators.scanning": ("scan",),
+    "interpret.explain.rows": ("explain",),
     "judge": ("verify",),
 }
 _HOME = {name: f"{__name__}.{room}" for room, names in _ROOMS.items() for name in names}
@@ -156,6 +158,7 @@ __all__ = [  # noqa: RUF022 - in the order of use: data, kernels, estimators, fi
     "save",
     "plan",
     "scan",
+    "explain",
     "verify",
     "__version__",
 ]

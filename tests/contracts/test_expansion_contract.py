@@ -229,7 +229,7 @@ def by_row(values, X):
 def test_letters_add_up_to_scores(name):
     kernels = [SPELLED[name], kw.Spectrum(1)]
     expansion = RowExpansion.weighted(kernels, DNA[:N], np.array([[1.0, 0.0], [0.5, 2.0]]), rng.normal(size=(2, N)))
-    found = expansion.letters(DNA[N:])
+    found = expansion.letters(DNA[N:], Serial())
     assert found.shape == (len(DNA[N:].codes), 2)
     np.testing.assert_allclose(by_row(found, DNA[N:]), expansion.scores(DNA[N:], Serial()), rtol=1e-9, atol=1e-9)
 
@@ -237,10 +237,12 @@ def test_letters_add_up_to_scores(name):
 def test_letters_of_rows_of_different_lengths_and_of_words():
     for kernel, X in ((kw.NGram(2, cumulative=True), TEXT), (kw.NGram(1).normalized(), TEXT)):
         expansion = RowExpansion.weighted([kernel], X[:N], np.ones((1, 1)), rng.normal(size=(1, N)))
-        np.testing.assert_allclose(by_row(expansion.letters(X[N:]), X[N:]), expansion.scores(X[N:], Serial()))
+        np.testing.assert_allclose(by_row(expansion.letters(X[N:], Serial()), X[N:]), expansion.scores(X[N:], Serial()))
     rows = kw.Sequences.from_strings(["ACGTACGT", "AC", "ACGA", "A", "GTACC"], "dna")
     expansion = RowExpansion.weighted([kw.Spectrum(2)], rows, np.ones((1, 1)), rng.normal(size=(1, 5)))
-    np.testing.assert_allclose(by_row(expansion.letters(rows), rows), expansion.scores(rows, Serial()), atol=1e-12)
+    np.testing.assert_allclose(
+        by_row(expansion.letters(rows, Serial()), rows), expansion.scores(rows, Serial()), atol=1e-12
+    )
 
 
 def test_the_letters_of_a_kmer_get_what_it_adds():
@@ -253,20 +255,21 @@ def test_the_letters_of_a_kmer_get_what_it_adds():
         (kw.WeightedDegree(1), [0.0, 1.0, 1.0, 0.0]),
     ):
         expansion = RowExpansion.weighted([kernel], kept, np.ones((1, 1)), np.ones((1, 1)))
-        values = expansion.letters(new)[:, 0]
+        values = expansion.letters(new, Serial())[:, 0]
         np.testing.assert_allclose(values / values.max(), np.array(expected) / max(expected), atol=1e-12)
 
 
 def test_letters_of_weights_of_features():
     model = kw.MKLClassifier([kw.Spectrum(2), kw.Spectrum(3)], loss="logistic", norm=2.0, solver="svrg")
     expansion = model.fit(DNA[:N], np.arange(N) % 2).expansion_
-    np.testing.assert_allclose(by_row(expansion.letters(DNA[N:]), DNA[N:]), expansion.scores(DNA[N:], Serial()))
+    np.testing.assert_allclose(
+        by_row(expansion.letters(DNA[N:], Serial()), DNA[N:]), expansion.scores(DNA[N:], Serial())
+    )
 
 
 @pytest.mark.parametrize(
     ("kernel", "X", "sentence"),
     [
-        (kw.GappyNGram(2, 0.5), TEXT, "cannot be divided among letters"),
         (kw.Spectrum(2, binary=True), DNA, "cannot be divided among letters"),
         (kw.Spectrum(2) * kw.Spectrum(1), DNA, "cannot be divided among letters"),
         (kw.RBF(width=1.0), TABLE, "cannot be divided among letters"),
@@ -280,4 +283,4 @@ def test_letters_of_weights_of_features():
 def test_what_has_no_letters_says_so(kernel, X, sentence):
     expansion = RowExpansion.weighted([kernel], X[:N], np.ones((1, 1)), np.ones((1, N)))
     with pytest.raises(ValueError, match=sentence):
-        expansion.letters(X[N:])
+        expansion.letters(X[N:], Serial())

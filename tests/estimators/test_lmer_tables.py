@@ -7,6 +7,7 @@ import pytest
 from sklearn.svm import SVC, SVR
 
 import kernelweave as kw
+from kernelweave.engines import Serial
 from kernelweave.operators.mixed import MixedSet
 from kernelweave.operators.planner import tables as plan
 
@@ -120,7 +121,7 @@ def test_a_saved_model_scores_with_the_same_bits(tmp_path):
 def test_letters_and_tables_add_up_to_scores(kernel):
     model = kw.KernelClassifier(kernel, C=1.0 / kernel.diag(X).mean()).fit(X, Y)
     values = model.decision_function(NEW) - model.intercept_
-    letters = model.expansion_.letters(NEW)[:, 0]
+    letters = model.expansion_.letters(NEW, Serial())[:, 0]
     sums = np.add.reduceat(np.append(letters, 0.0), NEW.offsets[:-1])
     np.testing.assert_allclose(sums, values, rtol=1e-8, atol=1e-8)
     ((number, made),) = model.expansion_.lmer_tables()

@@ -258,6 +258,17 @@ class Windowed(Protocol, metaclass=_Ability):
 
 
 @runtime_checkable
+class Occurrences(Protocol, metaclass=_Ability):
+    """Ability: features count occurrences of strings, each of which uses as many letters as its string has.
+
+    A masked letter is part of none.
+    """
+
+    def counts_occurrences(self) -> bool:
+        """Return whether features do so under the parameters of this kernel."""
+
+
+@runtime_checkable
 class Hamming(Protocol, metaclass=_Ability):
     """Ability: a sum over all pairs of l-mers of two rows of a number that depends on their Hamming distance alone.
 

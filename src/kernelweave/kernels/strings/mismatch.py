@@ -88,6 +88,10 @@ class Mismatch(NearKmers):
             table.append(total)
         return table
 
+    def counts_occurrences(self) -> bool:
+        """Return True: every k-mer counts for those near it."""
+        return True
+
     def n_columns(self, size: int) -> int:
         """Return the number of k-mers."""
         return size**self.k

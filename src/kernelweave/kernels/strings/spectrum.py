@@ -97,6 +97,10 @@ class Spectrum(Grams):
         """
         return () if self.binary else tuple((np.flatnonzero(self.length_weights()) + 1).tolist())
 
+    def counts_occurrences(self) -> bool:
+        """Return whether features count k-mers; those of a binary kernel ask whether one is there."""
+        return not self.binary
+
     def prepare(self, X: Any) -> Counts:
         """Return the k-mers of each row with the values of their features."""
         weights = self.length_weights()

@@ -187,15 +187,15 @@ class Expansion(ABC):
         found = [(part.number, term) for part in self.parts(output, sign) for term in part.terms]
         return [(k, lmer_table(term)) for k, term in found if suits_table(term.leaf, self.rows[:1])]
 
-    def letters(self, X: Any) -> Array:
+    def letters(self, X: Any, engine: Engine) -> Array:
         """Return what every letter of new rows adds, (letters of all rows behind one another, outputs).
 
         The letters of a row add up to its scores.  What a k-mer adds is divided evenly among its letters; a model with
         a kernel that compares no k-mers raises a ValueError.
         """
-        from kernelweave.operators.expansion.letters import letter_sums
+        from kernelweave.operators.expansion.letters.credit import letter_sums
 
-        return letter_sums(self, X)
+        return letter_sums(self, X, engine)
 
     @property
     def nbytes(self) -> int:

@@ -140,12 +140,7 @@ class Tables:
         n, length = self.symbols.shape
         self.depth = _depth(n * len(given), length, given.shape[2], self.spelling.bits)
         size, bits = 1 << (self.spelling.bits * self.depth), self.spelling.bits
-        words = np.zeros((length, n), np.int64)
-        by_position = np.ascontiguousarray(self.symbols.T)
-        for position in range(length):
-            letters = min(self.depth, length - position)
-            part = pack(by_position[position : position + letters], bits)
-            words[position] = part << (bits * (self.depth - letters))
+        words = prefix_words(self.symbols, bits, self.depth)
         self.table = np.zeros((length, size))
         self.starts = np.zeros((length, size + 1), np.int32)
         entries = n * len(given)
@@ -174,6 +169,17 @@ class Tables:
     def nbytes(self) -> int:
         """Bytes in use."""
         return sum(part.nbytes for part in (self.table, self.starts, self.members, self.lags, self.sums))
+
+
+def prefix_words(symbols: Array, bits: int, depth: int) -> Array:
+    """Return the first letters of the word of every row at every position, (length, n) int64, padded with zeros."""
+    n, length = symbols.shape
+    words, by_position = np.zeros((length, n), np.int64), np.ascontiguousarray(symbols.T)
+    for position in range(length):
+        letters = min(depth, length - position)
+        part = pack(by_position[position : position + letters], bits)
+        words[position] = part << (bits * (depth - letters))
+    return words
 
 
 def has_tables(kernel: Kernel, kept: Any) -> bool:

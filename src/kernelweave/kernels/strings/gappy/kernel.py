@@ -70,6 +70,10 @@ class GappyNGram(Grams):
         if not isinstance(self.max_gap, Integral) or isinstance(self.max_gap, bool) or self.max_gap < 0:
             raise ValueError(f"max_gap={self.max_gap!r} of GappyNGram must be a non-negative integer or None.")
 
+    def counts_occurrences(self) -> bool:
+        """Return True: every choice of places that spells an n-gram counts."""
+        return True
+
     def prepare(self, X: Any) -> Counts:
         """Return the n-grams of each row with the values of their features."""
         self.check()

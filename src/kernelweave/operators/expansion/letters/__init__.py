@@ -1,0 +1,1 @@
+"""What the letters, arcs and columns of a row add to its scores."""

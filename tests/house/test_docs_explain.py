@@ -1,0 +1,14 @@
+"""The examples of the page on explanations run as they stand."""
+
+from __future__ import annotations
+
+import matplotlib
+
+from pages import examples
+
+
+def test_the_examples_run_from_top_to_bottom(tmp_path, monkeypatch):
+    matplotlib.use("Agg")
+    monkeypatch.chdir(tmp_path)
+    names = examples("docs/explain.md", 1)
+    assert names["told"].matrix().shape == (5, 141)
