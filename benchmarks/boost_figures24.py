@@ -48,7 +48,7 @@ from kernelweave.plots.style import GREY, figure, quiet
 
 SIZES, QUICK_SIZES = (1000, 2000, 10_000), (200, 300, 1000)
 RULES = ("TR1", "TR2", "TR3")
-WAYS = {"stratified": True, "regular": False}
+WAYS = ("stratified", "regular")
 PAPER_SCORED = {"stratified": 255, "regular": 3000}
 STEP = 25
 AIM_SHARE = 5.0
@@ -59,11 +59,13 @@ RISE = 0.5
 """Per cent above its lowest value at which a validation error counts as risen."""
 
 
-def run(part: Split, C: float, penalty: str, rule: str, options: argparse.Namespace, stratified: bool = True) -> Timing:
+def run(
+    part: Split, C: float, penalty: str, rule: str, options: argparse.Namespace, strategy: str = "stratified"
+) -> Timing:
     """Fit the mixture, with the validation rows in the trace."""
     per_round = options.per_round or "auto"
     return fitted(
-        MIXTURE, part, C, penalty, rule, options.limit, judged=True, stratified=stratified, columns_per_round=per_round
+        MIXTURE, part, C, penalty, rule, options.limit, judged=True, strategy=strategy, columns_per_round=per_round
     )
 
 
@@ -187,9 +189,9 @@ def main() -> None:
         for penalty in penalties:
             C = options.C[0] if penalty == "l2" else options.C[1]
             for rule in RULES:
-                for way, stratified in WAYS.items():
-                    if rule != "TR1" or stratified:
-                        runs[penalty, rule, way] = run(part, C, penalty, rule, options, stratified)
+                for way in WAYS:
+                    if rule != "TR1" or way == "stratified":
+                        runs[penalty, rule, way] = run(part, C, penalty, rule, options, way)
             print(f"{penalty}: done", flush=True)
         costs = {C: run(part, C, "l2", "TR2", options) for C in options.costs}
     print("compiled by small fits first, not counted; one thread; kernels counted")

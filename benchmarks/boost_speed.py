@@ -92,7 +92,9 @@ def compare(part: Split, penalty: str, C: float, options: argparse.Namespace) ->
     n, K = len(part.y), whole_matrix(part)
     ways = {
         "TR2": partial(fitted, MIXTURE, part, C, penalty, "TR2", options.limit, tol=EXACT),
-        "TR2, stratified": partial(fitted, MIXTURE, part, C, penalty, "TR2", options.limit, tol=EXACT, stratified=True),
+        "TR2, stratified": partial(
+            fitted, MIXTURE, part, C, penalty, "TR2", options.limit, tol=EXACT, strategy="stratified"
+        ),
         "TR3": partial(fitted, MIXTURE, part, C, penalty, "TR3", options.limit),
     }
     lines: list[Row] = []

@@ -207,10 +207,10 @@ def test_a_callback_can_stop_the_fit():
 
 
 def test_the_certificate_says_what_was_scanned():
-    fitted = kw.CGBoostClassifier(KERNELS, candidates=10, stratified=False, tol=1e-2, max_iter=50, termination="TR4")
+    fitted = kw.CGBoostClassifier(KERNELS, candidates=10, strategy="regular", tol=1e-2, max_iter=50, termination="TR4")
     fitted.fit(X, Y)
     assert fitted.scanned_ == "all" or 0 < fitted.scanned_ < 4 * N
-    assert kw.CGBoostClassifier(KERNELS, stratified=False).fit(X, Y).scanned_ == "all"
+    assert kw.CGBoostClassifier(KERNELS, strategy="regular").fit(X, Y).scanned_ == "all"
 
 
 def test_cheap_kernels_come_first_when_asked():

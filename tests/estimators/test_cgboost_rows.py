@@ -195,7 +195,7 @@ BAD = [
     ({"columns_per_round": 0}, "columns_per_round=0 must be a positive integer or 'auto'"),
     ({"candidates": 1.5}, "candidates=1.5 must be a positive integer or 'auto' or None"),
     ({"patience": "long"}, "patience='long' must be a positive integer or 'auto'"),
-    ({"stratified": "often"}, "stratified='often' must be True, False or 'auto'"),
+    ({"strategy": "often"}, "strategy='often' is unknown; choose one of auto, stratified, regular, paper"),
     ({"validation_fraction": 1.0}, "validation_fraction=1.0 must lie between 0 and 1"),
     ({"validation_fraction": 1e-4}, "is less than one row; raise it"),
     ({"kernels": []}, "kernels is an empty list"),
@@ -247,7 +247,7 @@ def test_bad_rows():
 
 def test_what_verbose_tells_of_a_round_without_a_bound(caplog):
     with caplog.at_level("INFO", logger="kernelweave"):
-        kw.CGBoostClassifier(KERNELS, termination="TR4", max_iter=2, stratified=True, verbose=1).fit(X, Y)
+        kw.CGBoostClassifier(KERNELS, termination="TR4", max_iter=2, strategy="stratified", verbose=1).fit(X, Y)
     told = caplog.messages
     assert len(told) == 2
     assert "no bound yet  columns 8  training error" in told[1]

@@ -16,7 +16,7 @@ from kernelweave.solvers.mkl import MKL_SOLVERS
 ESTIMATORS = [name for name in kw.__all__ if isinstance(getattr(kw, name), type) and hasattr(getattr(kw, name), "fit")]
 SAME = {
     "C", "sigma", "epsilon", "norm", "tol", "shared_weights", "class_weight", "engine", "n_jobs", "memory_limit",
-    "penalty", "positive", "patience", "columns_per_round", "stratified", "kernel_order", "candidates",
+    "penalty", "positive", "patience", "columns_per_round", "strategy", "kernel_order", "candidates",
     "dual_coef_", "objective_", "dual_objective_", "duality_gap_", "kernels_", "kernel_names_", "certifies_", "solver_",
     "solver_why_",     "n_features_in_", "feature_names_in_",
 }  # fmt: skip

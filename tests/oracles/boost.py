@@ -41,3 +41,28 @@ def optimum(
         programme.solve(solver="CLARABEL", tol_gap_rel=1e-9, tol_gap_abs=1e-9, tol_feas=1e-9)
     assert programme.status == cp.OPTIMAL
     return unit * float(programme.value)
+
+
+def algorithm_5_1(problem: Any, grams: list[np.ndarray], order: list[int], rounds: int) -> list[tuple[int, int]]:
+    """Return the columns (kernel, row) of Algorithm 5.1 as printed, for the hinge loss with a free intercept."""
+    y, cost, threshold = problem.y, problem.cost, 1.0 if problem.penalty == "l1" else 0.0
+    used: list[tuple[int, int]] = []
+    for _ in range(rounds):
+        K = np.stack([grams[k][:, i] for k, i in used], axis=1) if used else np.zeros((len(y), 1))
+        a, b, xi = cp.Variable(K.shape[1], nonneg=problem.positive), cp.Variable(), cp.Variable(len(y), nonneg=True)
+        margins = cp.multiply(y, K @ a + b) + xi >= 1
+        R = cp.norm1(a) if problem.penalty == "l1" else cp.sum_squares(a) / 2
+        cp.Problem(cp.Minimize(R + cost @ xi), [margins]).solve(solver="CLARABEL", tol_gap_rel=1e-11, tol_feas=1e-11)
+        u, errors = y * margins.dual_value, np.flatnonzero(xi.value > 1e-7)
+        found = None
+        for rows in (errors, np.arange(len(y))):
+            for k in order:
+                free = [i for i in rows if (k, i) not in used]
+                scores = grams[k][:, free].T @ u
+                tau = scores if problem.positive else np.abs(scores)
+                if found is None and len(free) and tau.max() > threshold + 1e-6:
+                    found = (k, int(free[int(tau.argmax())]))
+        if found is None:
+            break
+        used.append(found)
+    return used

@@ -66,8 +66,8 @@ def test_models_that_have_no_such_picture(early):
         RoundsDisplay.from_estimator(early, target="in")
     with pytest.raises(TypeError, match="RoundsDisplay draws its columns"):
         KernelWeightsDisplay.from_estimator(early)
-    short = kw.CGBoostClassifier(KERNELS, C=100.0, termination="TR4", max_iter=2, stratified=True).fit(X, Y)
+    short = kw.CGBoostClassifier(KERNELS, C=100.0, termination="TR4", max_iter=2, strategy="stratified").fit(X, Y)
     with pytest.raises(ValueError, match="was not certified while it was trained"):
         ConvergenceDisplay.from_estimator(short)
-    sure = kw.CGBoostClassifier(KERNELS, stratified=False).fit(X, Y)
+    sure = kw.CGBoostClassifier(KERNELS, strategy="regular").fit(X, Y)
     assert len(ConvergenceDisplay.from_estimator(sure).runs[0].gap) == sure.n_iter_

@@ -13,9 +13,10 @@ from kernelweave.operators.columns.pool import ColumnPool
 from kernelweave.solvers.boost import generation
 from kernelweave.solvers.boost.diverse import spread
 from kernelweave.solvers.boost.generation import generate
+from kernelweave.solvers.boost.pricing import STRATEGIES
 from kernelweave.solvers.boost.problem import BoostProblem
 from kernelweave.solvers.boost.rules import Rules, Validation
-from oracles.boost import optimum
+from oracles.boost import algorithm_5_1, optimum
 from oracles.boost_full import full_optimum
 
 rng = np.random.default_rng(1)
@@ -57,7 +58,7 @@ def wrong(y):
     return lambda outputs: float(np.mean(np.where(outputs >= 0, 1.0, -1.0) != y))
 
 
-@pytest.mark.parametrize("strategy", ["stratified", "regular"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: " ".join(map(str, case)))
 def test_tr2_ends_at_the_optimum_of_the_full_problem(case, strategy):
     problem = problem_of(*case)
@@ -105,6 +106,26 @@ def test_stratified_scores_far_fewer_columns_than_regular_and_ends_with_the_same
             errors[strategy] = found.trace["train_error"][-1]
         assert errors["stratified"] == pytest.approx(errors["regular"], abs=0.005)
     assert scored["stratified"] <= 0.2 * scored["regular"]
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+@pytest.mark.parametrize("positive", [False, True])
+def test_the_paper_strategy_is_algorithm_5_1_column_by_column(penalty, positive):
+    """The columns enter in the order in which ten plain lines let them enter."""
+    problem, order = problem_of("hinge", penalty, positive), [1, 0, 2]
+    found = generate(problem, pool_of(), Rules(("TR4",), "paper", tol=1e-9, max_rounds=25), order)
+    twin = algorithm_5_1(problem, [GRAMS[:, k * N : (k + 1) * N] for k in range(3)], order, 25)
+    assert list(zip(found.kernels.tolist(), found.rows.tolist())) == twin[: len(found.rows)]
+    assert len(found.rows) >= min(24, len(twin))  # one column a round, the last one is not entered any more
+
+
+def test_the_paper_strategy_scores_no_kernel_after_the_first_with_a_violator():
+    found = generate(problem_of("hinge"), pool_of(), Rules(("TR4",), "paper", max_rounds=1))
+    assert found.trace["scanned"].tolist() == [N]
+    several = generate(problem_of("hinge"), pool_of(), Rules(("TR4",), "paper", columns_per_round=5, max_rounds=2))
+    assert several.kernels.tolist() == [0] * 5
+    assert Rules(strategy="paper").drawn(10**6, 3) is None
+    assert Rules(strategy="paper").waits() == Rules(columns_per_round=1).waits()
 
 
 def test_columns_of_a_round_differ():

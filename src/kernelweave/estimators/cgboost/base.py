@@ -42,12 +42,13 @@ from kernelweave.kernels import Kernel, reference
 from kernelweave.operators.columns.pool import ColumnPool
 from kernelweave.operators.expansion.rows import RowExpansion
 from kernelweave.solvers.boost.generation import generate
+from kernelweave.solvers.boost.pricing import STRATEGIES
 from kernelweave.solvers.boost.problem import PENALTIES, BoostProblem
 from kernelweave.solvers.boost.rules import TERMINATIONS, Rules, Validation
 from kernelweave.solvers.boost.stages import BoostResult
 from kernelweave.solvers.choose import master_name
 
-ORDERS = ("given", "cost")
+ORDERS, WAYS = ("given", "cost"), ("auto", *STRATEGIES)
 ROUNDS_AT_ONCE = 32
 """Rounds whose outputs on new rows are computed together."""
 SEEDS = 2**31 - 1
@@ -73,7 +74,8 @@ class CGBoostEstimator(Estimator):
         super()._check_parameters()
         if positive("nu", self.nu) > 1:
             raise ValueError(f"nu={self.nu!r} must be at most 1: it bounds a fraction of the rows.")
-        for name, known in (("penalty", PENALTIES), ("kernel_order", ORDERS), ("loss", self._kinds)):
+        choices = {"penalty": PENALTIES, "kernel_order": ORDERS, "loss": self._kinds, "strategy": WAYS}
+        for name, known in choices.items():
             if getattr(self, name) not in known:
                 raise ValueError(f"{name}={getattr(self, name)!r} is unknown; choose one of {', '.join(known)}.")
         for name in ("columns_per_round", "candidates", "patience"):
@@ -82,8 +84,6 @@ class CGBoostEstimator(Estimator):
             if not whole and value not in words:
                 usual = " or ".join(repr(word) for word in words)
                 raise ValueError(f"{name}={value!r} must be a positive integer or {usual}.")
-        if self.stratified not in (True, False, "auto"):
-            raise ValueError(f"stratified={self.stratified!r} must be True, False or 'auto'.")
         self._rules()
 
     def _rules(self, seed: int = 0) -> Rules:
@@ -100,10 +100,8 @@ class CGBoostEstimator(Estimator):
             value if value is None or isinstance(value, str) else int(value)
             for value in (self.columns_per_round, self.candidates, self.patience)
         ]
-        strategy = "auto" if self.stratified == "auto" else "stratified" if self.stratified else "regular"
-        return Rules(
-            named, strategy, sizes[0] or "auto", sizes[1], float(self.tol), int(self.max_iter), sizes[2] or "auto", seed
-        )
+        tol, most = float(self.tol), int(self.max_iter)
+        return Rules(named, self.strategy, sizes[0] or "auto", sizes[1], tol, most, sizes[2] or "auto", seed)
 
     def _fraction(self, validation: Any) -> float:
         """Return which share of the rows to hold out, 0 for none."""

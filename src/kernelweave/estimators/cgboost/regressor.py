@@ -34,15 +34,18 @@ class CGBoostRegressor(Regressing, CGBoostEstimator):
         at all has one (optimal within `tol`), "TR3" the validation error has not improved for `patience` rounds (the
         best round is kept), "TR4" `max_iter` rounds are done.  An optimum always ends the fit.
     validation_fraction : share of the rows held out to judge the rounds; None for a fifth with "TR3", else for none
-    patience : rounds of "TR3"; "auto" for 5, or for 10 where `columns_per_round` is a number
-    columns_per_round : how many columns may enter at once; "auto" for a number that grows with those in use
-    stratified : whether to price columns of rows with a loss first, kernel by kernel; False prices all columns in each
-        round; "auto" for False where the fit goes to the optimum by "TR2" alone and prices are quick to compute, since
-        there it is faster
+    patience : rounds of "TR3"; "auto" for 5, or for 10 where `columns_per_round` is a number or `strategy` is "paper"
+    columns_per_round : how many columns may enter at once; "auto" for a number that grows with those in use, or for one
+        where `strategy` is "paper"
+    strategy : in which order columns are scored: "regular", all of them in each round; "stratified", those of rows with
+        a loss first, kernel by kernel, from samples and above a level that falls; "paper", as in Algorithm 5.1: the
+        worst column of the first kernel that violates the dual, error points before all rows; "auto" for "regular"
+        where the fit goes to the optimum by "TR2" alone and prices are quick to compute, since there it is faster, else
+        "stratified"
     kernel_order : "given", or "cost" for the kernels that are cheapest at prediction first
-    candidates : rows whose columns are priced in a round, drawn afresh each time; None for all; "auto" for all up to
-        some ten thousand rows, else 4,096.  Where not all are priced, the certificate holds for the columns of the last
-        round.
+    candidates : rows whose columns are priced in a round, drawn afresh each time; None for all; "auto" for all where
+        `strategy` is "paper" and up to some ten thousand rows, else 4,096.  Where not all are priced, the certificate
+        holds for the columns of the last round.
     tol : relative duality gap at which to stop
     max_iter : most rounds; -1 for 5000
     fit_intercept : True (free), "regularized" (adds ``|b|`` or ``b^2 / 2`` to the penalty) or False
@@ -113,7 +116,7 @@ class CGBoostRegressor(Regressing, CGBoostEstimator):
         validation_fraction: float | None = None,
         patience: int | str = "auto",
         columns_per_round: int | str = "auto",
-        stratified: bool | str = "auto",
+        strategy: str = "auto",
         kernel_order: str = "given",
         candidates: int | str | None = "auto",
         tol: float = 1e-3,
@@ -139,7 +142,7 @@ class CGBoostRegressor(Regressing, CGBoostEstimator):
         self.validation_fraction = validation_fraction
         self.patience = patience
         self.columns_per_round = columns_per_round
-        self.stratified = stratified
+        self.strategy = strategy
         self.kernel_order = kernel_order
         self.candidates = candidates
         self.tol = tol

@@ -268,7 +268,7 @@ class Reader:
     def estimator(self, node: Node) -> BaseEstimator:
         """Return an estimator with its parameters and what it learned."""
         cls = estimators()[node["name"]]
-        model = cls(**self._each(node["parameters"]))
+        model = cls(**_renamed(self._each(node["parameters"])))
         for key, value in _present(self._each(node["fitted"])).items():
             if not is_learned(key):
                 raise ValueError(f"{key} is not a fitted attribute.")
@@ -319,6 +319,14 @@ class Reader:
 
     def _each(self, nodes: dict[str, Node]) -> dict[str, Any]:
         return {key: self.value(node) for key, node in nodes.items()}
+
+
+def _renamed(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters by their present names: a boosted model was once asked whether its rounds are stratified."""
+    if "stratified" in parameters:
+        former = parameters.pop("stratified")
+        parameters["strategy"] = {True: "stratified", False: "regular"}.get(former, former)
+    return parameters
 
 
 def _present(fitted: dict[str, Any]) -> dict[str, Any]:

@@ -4,10 +4,13 @@ Given prices u of the restricted problem, the score of column (p, i) is ``K_p[:,
 problem's threshold by more than a slack would improve the objective: it violates the dual.
 
     regular      all columns of all kernels are scored, the worst violators enter
-    stratified   1. columns of error points (rows with a loss), kernel after kernel in order of priority, until enough
-                    violators are found to enter: no more expensive kernel is scored
+    paper        1. columns of error points (rows with a loss), kernel after kernel in order of priority: the first
+                    kernel with a violator gives its worst ones, later ones are not scored
                  2. where there are none: the same over all rows
                  3. where there are none: nothing enters
+    stratified   the same three steps, but 1 looks at samples, and goes by a level: see below
+
+"paper" is Algorithm 5.1 as printed (with one column a round, the default there), but for the slack, which is 0 there.
 
 What keeps the stratified rounds short:  Of each kernel a few columns are looked at: error points, other rows, both
 those not looked at for longest, and the columns whose violation was largest when last looked at, since prices change
@@ -52,7 +55,7 @@ ENOUGH_SHARE = 0.5
 """Violations from this share of the level on count where it is asked if there are enough."""
 DROP = 0.5
 """The level falls to this share of the largest violation met."""
-STRATEGIES = ("stratified", "regular")
+STRATEGIES = ("stratified", "regular", "paper")
 
 
 class Columns(Protocol):
@@ -78,7 +81,7 @@ class Pricing:
     Parameters
     ----------
     order : kernels by falling priority
-    strategy : "stratified" or "regular"
+    strategy : "stratified", "regular" or "paper"
     candidates : rows looked at in a round, or None for all
     verify : whether nothing may stay outside unseen when a round of candidates finds nothing
     tol : relative gap that is wanted once nothing enters
@@ -112,10 +115,11 @@ class Pricing:
     def price(self, found: Restricted, most: int, errors_only: bool = False) -> Priced:
         """Return up to `most` columns to enter; `errors_only` ends the search at the error points (TR1)."""
         scored, slack, self.round = PricingRound(self, found, most), self.slack(found), self.round + 1
-        search, errors, chosen = self._together, self.errors(found), cast(list[int], [])
+        errors, chosen = self.errors(found), cast(list[int], [])
+        search = self._one_by_one if self.strategy == "paper" else self._together
         if self.strategy == "stratified":
             search, chosen = self._by_parts, self._promising(scored, errors, errors_only, slack)
-        if not chosen and errors_only:
+        if not chosen and (errors_only or self.strategy == "paper"):
             chosen, _ = search(scored, errors, slack)
         if chosen or errors_only:
             return scored.priced(scored.pick(chosen, slack), "errors", False)
@@ -209,6 +213,15 @@ class Pricing:
                 self.level = DROP * scored.largest
                 break
         return chosen, not likely
+
+    def _one_by_one(self, scored: PricingRound, rows: Array, slack: float) -> tuple[list[int], bool]:
+        """Look at rows of one kernel after the other; return the first one that has violators, and if all were seen."""
+        for kernel in self.order:
+            left = scored.left(kernel, rows)
+            scored.score([kernel], left[~self.inside[kernel, left]])
+            if scored.worst(kernel) > slack:
+                return [kernel], False
+        return [], True
 
     def _together(self, scored: PricingRound, rows: Array, slack: float) -> tuple[list[int], bool]:
         """Look at rows of all kernels at once; return the kernels that have violators."""

@@ -58,6 +58,11 @@ class PricingRound:
         self.looked = np.zeros((pricing.pool.m, pricing.pool.n), bool)
         self.measure, self.inside, self.scanned, self.largest = 0.0, 0.0, 0, -np.inf
 
+    @property
+    def worst_enter(self) -> bool:
+        """Whether the worst violators enter, whether or not they are alike."""
+        return self.most == 1 or self.pricing.problem.penalty == "l2" or self.pricing.strategy == "paper"
+
     def score(self, kernels: list[int], rows: Array) -> None:
         """Score some rows of kernels."""
         if len(rows) == 0:
@@ -104,7 +109,7 @@ class PricingRound:
 
     def _candidates(self, kernels: int) -> int:
         """Return how many columns of each kernel to choose from."""
-        if self.most == 1 or self.pricing.problem.penalty == "l2":
+        if self.worst_enter:
             return self.most
         share = min(CHOICE * self.most, int(MOST_VALUES / self.pricing.pool.n)) // kernels
         return max(self.most // min(kernels, 2), share, 1)
@@ -112,7 +117,7 @@ class PricingRound:
     def _chosen(self, numbers: Array, rows: Array) -> tuple[Array, Array, Array]:
         """Return the columns to enter out of candidates."""
         pool, problem = self.pricing.pool, self.pricing.problem
-        if self.most == 1 or problem.penalty == "l2":
+        if self.worst_enter:
             best = np.lexsort((rows, numbers, -self.pricing.seen[numbers, rows]))[: self.most]
             best = best[np.argsort(numbers[best], kind="stable")]
             numbers, rows = numbers[best], rows[best]

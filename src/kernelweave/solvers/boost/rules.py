@@ -54,16 +54,17 @@ class Rules:
     Parameters
     ----------
     termination : some of "TR1", "TR2", "TR3", "TR4"
-    strategy : "stratified", "regular", or "auto": regular where the run goes to the optimum, which does not depend on
-        it, and scores are quick; else stratified, which also favours the first kernels
-    columns_per_round : a number, or "auto" for a number that grows with the columns in use
-    candidates : rows looked at in a round; None for all; "auto" for all where that is cheap, else a number of them.
+    strategy : "stratified", "regular", "paper" (see `pricing`), or "auto": regular where the run goes to the optimum,
+        which does not depend on it, and scores are quick; else stratified, which also favours the first kernels
+    columns_per_round : a number, or "auto" for a number that grows with the columns in use ("paper": for one)
+    candidates : rows looked at in a round; None for all; "auto" for all with "paper" and where that is cheap, else a
+        number of them.
         Where not all are looked at, TR2 and its bound hold for the columns seen in the last round; a scan of all
         follows only where it is cheap.
     tol : relative gap of TR2
     max_rounds : rounds of TR4; without TR4, a run that reaches them has not converged.  -1 for no limit
-    patience : rounds without a better validation error before TR3 ends the run; "auto" for 5, or for 10 where
-        `columns_per_round` is a number
+    patience : rounds without a better validation error before TR3 ends the run; "auto" for 5, or for 10 where rounds do
+        not grow
     seed : of the draws
 
     Examples
@@ -86,7 +87,7 @@ class Rules:
         if unknown or not self.termination or isinstance(self.termination, str):
             raise ValueError(f"termination must name some of {', '.join(TERMINATIONS)}, not {self.termination!r}.")
         if self.strategy not in ("auto", *STRATEGIES):
-            raise ValueError(f"strategy must be auto, {' or '.join(STRATEGIES)}, not {self.strategy!r}.")
+            raise ValueError(f"strategy must be one of auto, {', '.join(STRATEGIES)}, not {self.strategy!r}.")
         if "TR4" in self.termination and self.max_rounds < 1:
             raise ValueError("TR4 ends a run after max_rounds rounds; give max_rounds a positive number.")
         for name in ("columns_per_round", "candidates", "patience"):
@@ -103,17 +104,24 @@ class Rules:
     def drawn(self, n: int, m: int, quick: bool = False) -> int | None:
         """Return the rows to look at in a round, or None for all."""
         if self.candidates == "auto":
-            return None if quick or float(n) * n * m <= ALL_UP_TO else DRAWN
+            return None if quick or self.strategy == "paper" or float(n) * n * m <= ALL_UP_TO else DRAWN
         return None if self.candidates is None else int(self.candidates)
+
+    @property
+    def grows(self) -> bool:
+        """Whether the more columns enter in a round, the more are in use."""
+        return self.columns_per_round == "auto" and self.strategy != "paper"
 
     def waits(self) -> int:
         """Return the rounds without a better validation error that end a run."""
         if self.patience == "auto":
-            return PATIENCE if self.columns_per_round == "auto" else PATIENCE_OTHERWISE
+            return PATIENCE if self.grows else PATIENCE_OTHERWISE
         return int(self.patience)
 
     def most(self, problem: BoostProblem, used: int) -> int:
         """Return how many columns may enter in a round."""
+        if self.columns_per_round == "auto" and not self.grows:
+            return 1
         if self.columns_per_round == "auto":
             first, growth = (COARSE_FIRST, COARSE_GROWTH) if self.termination == ("TR2",) else (FINE_FIRST, FINE_GROWTH)
             return max(first[problem.penalty], int(growth[problem.penalty] * used))
