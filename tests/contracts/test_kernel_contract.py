@@ -40,7 +40,6 @@ from kernelweave.kernels import (
     build,
     describe,
 )
-from kernelweave.kernels.approximate.embedding import Approximation
 from kernelweave.kernels.base import count, take
 from kernelweave.kernels.registry import KERNELS
 from oracles.kernels import TWINS, gram
@@ -139,8 +138,8 @@ CASES = [
     (Fourier(Laplacian(0.3), n_components=4, random_state=1), "table"),
 ]
 IDS = [f"{kernel!r} on {name}" for kernel, name in CASES]
-READY = [(k.fitted(INPUTS[name][0]) if isinstance(k, Approximation) else k, name) for k, name in CASES]
-"""Kernels with values: an approximation has them once it has learned its features."""
+READY = [(k.fitted(INPUTS[name][0]), name) for k, name in CASES]
+"""Kernels with values: some have them once they have learned a rate, or features."""
 each_case = pytest.mark.parametrize(("kernel", "name"), READY, ids=IDS)
 each_description = pytest.mark.parametrize(("kernel", "name"), CASES, ids=IDS)
 PLAIN = [i for i, (kernel, _) in enumerate(CASES) if not isinstance(kernel, Rational)]
@@ -336,8 +335,7 @@ def test_survives_json(kernel, name):
     again = build(json.loads(json.dumps(describe(kernel))))
     assert again == kernel
     X, rows = INPUTS[name]
-    if isinstance(again, Approximation):
-        again, kernel = again.fitted(X), kernel.fitted(X)
+    again, kernel = again.fitted(X), kernel.fitted(X)
     np.testing.assert_allclose(again.gram(X), gram(kernel, rows), rtol=TOLERANCE, atol=TOLERANCE)
 
 

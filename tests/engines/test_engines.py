@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from kernelweave import RBF, KernelClassifier, MKLClassifier
@@ -185,14 +186,18 @@ def test_a_wish_becomes_an_engine():
     assert isinstance(choose_engine("serial", 4), Serial)
     assert isinstance(choose_engine(None, 3), Threads)
     assert choose_engine("threads", 3).workers == 3
-    assert choose_engine().workers == choose_engine(None, -1).workers == cores
+    assert choose_engine(None, -1).workers == choose_engine("threads").workers == cores
+    assert choose_engine().workers == 1
+    with parallel_config(n_jobs=3):
+        assert choose_engine().workers == 3
+        assert choose_engine(None, 2).workers == 2
     assert choose_engine(None, -cores - 5).workers == 1
     own = Threads(2)
     assert choose_engine(own, 7) is own
 
 
 def test_wishes_that_cannot_be():
-    with pytest.raises(ValueError, match=r"n_jobs=0 has no meaning; use None for every core or 1 for one thread\."):
+    with pytest.raises(ValueError, match=r"n_jobs=0 has no meaning; use -1 for every core or 1 for one thread\."):
         choose_engine(None, 0)
     with pytest.raises(ValueError, match="engine='gpu' is unknown; use 'serial', 'threads', 'dask', the address"):
         choose_engine("gpu")

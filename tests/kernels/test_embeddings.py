@@ -72,7 +72,7 @@ def test_linear_features_are_the_table_itself():
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(1, 4), st.integers(1, 5), st.sampled_from([0.0, 0.4, 3.0]), st.sampled_from([0.3, None, 2.0]))
+@given(st.integers(1, 4), st.integers(1, 5), st.sampled_from([0.0, 0.4, 3.0]), st.sampled_from([0.3, "auto", 2.0]))
 def test_polynomials_are_written_out(columns, degree, coef0, gamma):
     kernel, table = kw.Polynomial(degree, gamma, coef0), RNG.normal(size=(5, columns))
     assert kernel.features(table).shape == (5, n_monomials(columns, degree, coef0 > 0))

@@ -41,15 +41,16 @@ def test_on_learns_gamma_from_its_columns():
     kernel = RBF(gamma="scale").on([1, 2]).fitted(X)
     assert kernel.columns == [1, 2]
     assert kernel.kernel.gamma == pytest.approx(1 / (2 * X[:, [1, 2]].var()))
-    assert RBF().on(0).fitted(X) == RBF(gamma=1.0).on(0)
+    assert RBF().on([1, 2]).fitted(X) == kernel
+    assert RBF("auto").on(0).fitted(X) == RBF(gamma=1.0).on(0)
 
 
 def test_every_composition_learns_gamma():
-    settled = RBF(gamma=0.2)
-    assert (RBF() + Linear()).fitted(X) == settled + Linear()
-    assert (RBF() * Linear()).fitted(X) == settled * Linear()
-    assert (2 * RBF()).fitted(X) == 2 * settled
-    assert Cosine(RBF()).fitted(X) == Cosine(settled)
+    for kernel, settled in ((RBF("auto"), RBF(gamma=0.2)), (RBF(), RBF().fitted(X))):
+        assert (kernel + Linear()).fitted(X) == settled + Linear()
+        assert (kernel * Linear()).fitted(X) == settled * Linear()
+        assert (2 * kernel).fitted(X) == 2 * settled
+        assert Cosine(kernel).fitted(X) == Cosine(settled)
 
 
 def test_a_wrapper_is_elementwise_only_while_its_inside_is():

@@ -110,7 +110,7 @@ def test_reference_of_a_gram_matrix_is_the_row_numbers(kernel):
 
 def test_reference_of_views_replaces_gram_matrices_only():
     X, new = Views({"a": TABLE, "k": TRAIN}), Views({"a": NEW, "k": TEST})
-    for kernels in ([RBF().on("a"), Precomputed().on("k")], [Sum([RBF().on("a"), Precomputed().on(["k"])])]):
+    for kernels in ([RBF(0.5).on("a"), Precomputed().on("k")], [Sum([RBF(0.5).on("a"), Precomputed().on(["k"])])]):
         kept = reference(kernels, X, ROWS)
         np.testing.assert_array_equal(kept["a"], TABLE[ROWS])
         assert kept["k"].index.tolist() == ROWS.tolist()

@@ -19,10 +19,10 @@ SPARSE = sparse.random(40, 7, density=0.3, random_state=2, format="csr")
     [
         (Linear(), pairwise.linear_kernel),
         (Polynomial(4, 0.3, 2.0), lambda A, B: pairwise.polynomial_kernel(A, B, degree=4, gamma=0.3, coef0=2.0)),
-        (RBF(), pairwise.rbf_kernel),
+        (RBF("auto"), pairwise.rbf_kernel),
         (RBF(gamma=0.4), lambda A, B: pairwise.rbf_kernel(A, B, gamma=0.4)),
         (RBF(width=4.0), lambda A, B: pairwise.rbf_kernel(A, B, gamma=0.25)),
-        (Laplacian(), pairwise.laplacian_kernel),
+        (Laplacian("auto"), pairwise.laplacian_kernel),
         (Laplacian(0.2), lambda A, B: pairwise.laplacian_kernel(A, B, gamma=0.2)),
         (Sigmoid(0.1, 0.3), lambda A, B: pairwise.sigmoid_kernel(A, B, gamma=0.1, coef0=0.3)),
         (SquaredDistance(), pairwise.euclidean_distances),
@@ -36,7 +36,7 @@ def test_scikit_learn_agrees(kernel, judge):
     np.testing.assert_allclose(kernel.gram(X, Y), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("kernel", [Linear(), Polynomial(), RBF(), RBF(gamma="scale"), Sigmoid()], ids=repr)
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(), RBF("auto"), RBF(), Sigmoid()], ids=repr)
 @pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csr_array, sparse.coo_matrix, sparse.csc_array])
 def test_sparse_tables_give_what_dense_ones_give(kernel, kind):
     dense, table = SPARSE.toarray(), kind(SPARSE)
@@ -84,7 +84,8 @@ def test_absolute_differences_over_several_tiles(m):
 
 
 def test_one_column_may_be_one_dimensional():
-    assert np.array_equal(RBF().gram(X[:, 0]), RBF().gram(X[:, :1]))
+    assert np.array_equal(RBF("auto").gram(X[:, 0]), RBF("auto").gram(X[:, :1]))
+    assert RBF().fitted(X[:, 0]) == RBF().fitted(X[:, :1])
 
 
 def test_integers_lists_and_frames_are_tables():
@@ -106,7 +107,7 @@ def test_three_dimensions_are_refused():
         as_table(np.zeros((2, 2, 2)))
 
 
-@pytest.mark.parametrize("kernel", [Linear(), RBF(), Laplacian()], ids=repr)
+@pytest.mark.parametrize("kernel", [Linear(), RBF("auto"), Laplacian("auto")], ids=repr)
 def test_tables_of_different_width_are_refused(kernel):
     with pytest.raises(ValueError, match="7 columns, the other 6"):
         kernel.gram(X, Y[:, :6])
@@ -126,13 +127,17 @@ def test_finish_needs_a_settled_gamma():
     with pytest.raises(ValueError, match="learns gamma from training data"):
         RBF().finish(np.ones((2, 2)))
     values = RBF().fitted(X).finish(SquaredDistance().gram(X))
-    assert np.array_equal(values, RBF().gram(X))
+    assert np.array_equal(values, RBF().fitted(X).gram(X))
+    with pytest.raises(ValueError, match="learns gamma from training data"):
+        RBF().gram(X)
 
 
 def test_gamma_is_settled_by_training_data():
-    assert RBF().fitted(X) == RBF(gamma=1 / 7)
-    assert RBF(gamma="scale").fitted(X).gamma == pytest.approx(1 / (7 * X.var()), rel=1e-12)
-    assert Laplacian().fitted(X) == Laplacian(gamma=1 / 7)
+    assert RBF("auto").fitted(X) == RBF(gamma=1 / 7)
+    assert RBF(gamma="scale").fitted(X) == RBF().fitted(X)
+    assert RBF().fitted(X).gamma == pytest.approx(1 / (7 * X.var()), rel=1e-12)
+    assert Laplacian("auto").fitted(X) == Laplacian(gamma=1 / 7)
+    assert Laplacian().fitted(X).gamma == pytest.approx(1 / (7 * X.std()), rel=1e-12)
     assert Polynomial(2, "scale").fitted(X).gamma == pytest.approx(1 / (7 * X.var()))
     assert RBF(gamma="scale").fitted(np.ones((3, 2))) == RBF(gamma=1.0)
     kernel = RBF(width=2)
@@ -173,7 +178,7 @@ def test_powers(degree):
         (RBF(gamma=0), "gamma=0 of RBF must be a positive number"),
         (RBF(gamma=-1.0), "gamma=-1.0 of RBF"),
         (RBF(gamma=np.nan), "gamma=nan of RBF"),
-        (RBF(gamma="auto"), "gamma='auto' of RBF must be a positive number, 'scale' or None"),
+        (RBF(gamma="wide"), "gamma='wide' of RBF must be a positive number, 'scale', 'auto' or None"),
         (RBF(width=0.0), "width=0.0 of RBF"),
         (RBF(gamma=1.0, width=1.0), "both gamma and width"),
         (Laplacian(-2), "gamma=-2 of Laplacian"),
@@ -226,3 +231,11 @@ def test_distances_in_single_precision_are_as_close_as_single_precision_allows(s
         np.testing.assert_allclose(single, double.astype(np.float32), rtol=1e-6, atol=1e-5 * min(double.mean(), 1e30))
     np.testing.assert_array_equal(same, same.T)
     assert not same.diagonal().any()
+
+
+@pytest.mark.parametrize("kernel", [RBF(), Laplacian(), Sigmoid(), Polynomial(2, None)], ids=repr)
+def test_the_unit_of_a_table_does_not_matter_by_default(kernel):
+    small, large = X - X.mean(), 1e6 * (X - X.mean())
+    np.testing.assert_allclose(
+        kernel.fitted(large).gram(large), kernel.fitted(small).gram(small), rtol=1e-9, atol=1e-12
+    )

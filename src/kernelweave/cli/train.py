@@ -77,6 +77,7 @@ def train(data: o.Rows, *, out: o.ModelOut = None, learning: o.Learning, reading
         _show_plan(whole, rows.X, y, say)
         return
     seconds, warned = _fit(whole, model, rows.X, y, say)
+    model.set_params(n_jobs=learning.effort.jobs)
     _remember(model, rows, reading)
     if _report(whole, model, out, y, task, seconds, warned, say):
         raise typer.Exit(INTERRUPTED)
@@ -105,6 +106,7 @@ def _estimator(learning: o.Learning) -> Any:
             with_model = "" if method == "kernel" else f" with --model {method}"
             raise ValueError(f"--{name.replace('_', '-')} has no meaning for --task {task}{with_model}.")
         model.set_params(**{name: value})
+    model.set_params(n_jobs=o.every_core(learning.effort.jobs))
     if learning.boosting.patience is not None and "TR3" not in learning.boosting.rules:
         raise ValueError("--patience counts the rounds of TR3; ask for it with --termination TR3.")
     return model

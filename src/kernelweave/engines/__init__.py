@@ -2,7 +2,7 @@
 
 from kernelweave.engines.base import Engine, Serial, Shared
 from kernelweave.engines.blas import one_blas_thread
-from kernelweave.engines.choose import choose_engine, is_client, is_cluster
+from kernelweave.engines.choose import choose_engine, idle_cores, is_client, is_cluster
 from kernelweave.engines.local import Threads
 from kernelweave.engines.remote import Remote, map_fits
 
@@ -13,6 +13,7 @@ __all__ = [
     "Shared",
     "Threads",
     "choose_engine",
+    "idle_cores",
     "is_client",
     "is_cluster",
     "map_fits",

@@ -19,7 +19,8 @@ def choose_engine(engine: Any = None, n_jobs: int | None = None) -> Engine:
     engine : an Engine, "serial", "threads", or None (threads when there is more than one worker); for a Dask cluster a
         distributed.Client, the address of a scheduler such as "tcp://10.0.0.1:8786", or "dask" for the current client,
         and where there is none, processes on this machine
-    n_jobs : number of workers; None or -1 for every core, -2 for all but one, and so on
+    n_jobs : number of workers; -1 for every core, -2 for all but one, and so on; None as in scikit-learn for 1, unless
+        a ``joblib.parallel_config`` around the call says otherwise, and for every core where an engine is named
 
     Examples
     --------
@@ -27,9 +28,8 @@ def choose_engine(engine: Any = None, n_jobs: int | None = None) -> Engine:
     3
     """
     if n_jobs == 0:
-        raise ValueError("n_jobs=0 has no meaning; use None for every core or 1 for one thread.")
-    cores = available_cores()
-    workers = cores if n_jobs is None else n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+        raise ValueError("n_jobs=0 has no meaning; use -1 for every core or 1 for one thread.")
+    workers = _workers(engine, n_jobs)
     if is_cluster(engine):
         return _dask(engine, workers)
     if engine is not None and not isinstance(engine, str):
@@ -45,6 +45,27 @@ def choose_engine(engine: Any = None, n_jobs: int | None = None) -> Engine:
             "Engine object."
         )
     return Serial() if engine == "serial" or workers == 1 else Threads(workers)
+
+
+def _workers(engine: Any, n_jobs: int | None) -> int:
+    """Return how many workers are meant."""
+    cores = available_cores()
+    if n_jobs is None and engine is None:
+        from joblib import effective_n_jobs  # scikit-learn's own reading of None
+
+        return int(effective_n_jobs(None))
+    return cores if n_jobs is None else n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+
+
+def idle_cores(engine: Any, n_jobs: int | None) -> int:
+    """Return how many cores stay idle because nobody said how many to use.
+
+    Examples
+    --------
+    >>> idle_cores(None, -1), idle_cores("serial", None)
+    (0, 0)
+    """
+    return available_cores() - _workers(None, None) if engine is None and n_jobs is None else 0
 
 
 def is_cluster(engine: Any) -> bool:

@@ -18,9 +18,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kernelweave.data.stores import is_stored
-from kernelweave.engines import Engine, choose_engine, is_client
+from kernelweave.engines import Engine, choose_engine, idle_cores, is_client
 from kernelweave.estimators.advice import Facts
-from kernelweave.estimators.fitting import Begun, show_compilation
+from kernelweave.estimators.fitting import Begun, make_monitor, show_compilation
 from kernelweave.estimators.inputs import new_rows, positive, training_rows
 from kernelweave.estimators.kernel_list import KernelList
 from kernelweave.estimators.sharding import by_parts, stored_rows
@@ -30,6 +30,7 @@ from kernelweave.kernels import Kernel
 from kernelweave.losses import Loss, make_loss, parameters_for
 from kernelweave.operators.expansion.base import Expansion
 from kernelweave.solvers.checkpoint import Checkpoint
+from kernelweave.solvers.loop import Monitor
 
 Array = np.ndarray
 INTERCEPTS = {True: "free", "regularized": "regularized", False: "none"}
@@ -140,6 +141,10 @@ class Estimator(BaseEstimator, ABC):
 
     def _engine(self) -> Engine:
         return choose_engine(self.engine, self.n_jobs)
+
+    def _monitor(self) -> Monitor:
+        """Return what watches the runs of a fit."""
+        return make_monitor(self.callbacks, self.verbose, idle_cores(self.engine, self.n_jobs))
 
     def __sklearn_clone__(self) -> Self:
         """Return a clone that works with the same client of a cluster, which cannot be copied."""

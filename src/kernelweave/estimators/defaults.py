@@ -41,7 +41,7 @@ def kernels_for(X: Any, weight: Array | None) -> list[Kernel]:
     """Return the kernels of an estimator whose `kernels` is None: tables get several widths, other rows one kernel."""
     if not kind_of(X).tabular:
         return usual_kernels(X, many=True).kernels
-    gamma = RBF(gamma="scale").fitted(X, weight).gamma  # type: ignore[attr-defined]
+    gamma = RBF().fitted(X, weight).gamma  # type: ignore[attr-defined]
     return [Linear(), *(RBF(gamma=factor * gamma) for factor in WIDTH_FACTORS)]
 
 
@@ -71,8 +71,8 @@ def usual_kernels(X: Any, many: bool, cheap_first: bool = False) -> Usual:
     if not kind_of(X).tabular:
         raise ValueError(f"There is no usual kernel for {kind_of(X).noun}; name one.")
     if cheap_first:
-        return Usual([Linear(), RBF(gamma="scale")], "the usual ones for tables, the cheap one first")
-    return Usual([RBF(gamma="scale")], "the usual one for tables; width from the variance of the columns")
+        return Usual([Linear(), RBF()], "the usual ones for tables, the cheap one first")
+    return Usual([RBF()], "the usual one for tables; width from the variance of the columns")
 
 
 def _for_block(block: Any, cheap_first: bool) -> list[Kernel]:

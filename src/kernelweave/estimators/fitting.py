@@ -19,6 +19,8 @@ from kernelweave.solvers.result import Result, Trace
 
 Array = np.ndarray
 logger = logging.getLogger("kernelweave")
+LONG = 5.0
+"""Seconds after which idle cores are worth a line of the log."""
 ROUNDING = 1e-9
 """How far a dual objective may lie above the primal one and count as zero, relative to it."""
 
@@ -129,13 +131,20 @@ def show_plan(plan: Any, verbose: int) -> None:
         logger.info("held as %s", plan)
 
 
-def make_monitor(callbacks: Iterable[Monitor], verbose: int) -> Monitor:
-    """Return one monitor that logs and asks every callback; a true answer of any stops the run."""
+def make_monitor(callbacks: Iterable[Monitor], verbose: int, idle: int = 0) -> Monitor:
+    """Return one monitor that logs and asks every callback; a true answer of any stops the run.
+
+    Parameters
+    ----------
+    idle : cores that nobody asked for; the log says once of a run that takes long that they would help
+    """
     if callable(callbacks):
         raise TypeError(f"callbacks={callbacks!r} is one function; give a list, callbacks=[...].")
-    callbacks = tuple(callbacks)
+    callbacks, hints = tuple(callbacks), [idle] if idle else []
 
     def monitor(progress: Progress) -> bool:
+        if verbose and hints and progress.seconds > LONG:
+            logger.info("%d more cores are idle: n_jobs=-1 uses them all", hints.pop())
         if verbose:
             bound = f"dual {progress.dual:.6g}  gap {progress.gap:.2g}"
             known = bound if math.isfinite(progress.gap) else "no bound yet"

@@ -3,7 +3,7 @@
 from kernelweave.cli.options.groups import as_option, grouped
 from kernelweave.cli.options.learning import Boosting, Effort, Learning
 from kernelweave.cli.options.output import Explaining, Measuring, ModelOut, Scanning, Show, TableOut
-from kernelweave.cli.options.placing import Placing
+from kernelweave.cli.options.placing import Placing, every_core
 from kernelweave.cli.options.reading import Model, Reading, Rows
 
 __all__ = [
@@ -21,5 +21,6 @@ __all__ = [
     "Show",
     "TableOut",
     "as_option",
+    "every_core",
     "grouped",
 ]

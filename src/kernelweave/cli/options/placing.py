@@ -39,8 +39,12 @@ class Placing:
         return self.scheduler
 
     def apply(self, model: Any) -> Any:
-        """Let a loaded model work where the command line says."""
-        if self.chosen() is not None:
-            core = model[-1] if hasattr(model, "steps") else model
-            core.set_params(engine=self.chosen())
+        """Let a loaded model work where the command line says, and on every core unless the model says otherwise."""
+        core = model[-1] if hasattr(model, "steps") else model
+        core.set_params(engine=self.chosen() or core.engine, n_jobs=every_core(core.n_jobs))
         return model
+
+
+def every_core(n_jobs: int | None) -> int:
+    """Return the number of jobs of a command: where nobody says how many, one for each core."""
+    return -1 if n_jobs is None else n_jobs

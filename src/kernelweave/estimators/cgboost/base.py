@@ -34,7 +34,7 @@ from kernelweave.estimators.cgboost.stage_history import (
     stage_history,
     support_rows,
 )
-from kernelweave.estimators.fitting import Begun, Certificate, StoppedEarly, honest_gap, join_traces, make_monitor
+from kernelweave.estimators.fitting import Begun, Certificate, StoppedEarly, honest_gap, join_traces
 from kernelweave.estimators.inputs import positive
 from kernelweave.estimators.kernel_list import KernelList, fitted_to, refuse_overflow
 from kernelweave.estimators.targets import Error, Targets
@@ -204,7 +204,7 @@ class CGBoostEstimator(Estimator):
         errors: Sequence[tuple[Error, Error | None]],
     ) -> None:  # fmt: skip
         """Solve one problem for each row of targets on the training rows, and set the fitted attributes."""
-        rules, monitor = self._rules(training.seed), make_monitor(self.callbacks, self.verbose)
+        rules, monitor = self._rules(training.seed), self._monitor()
         self.solver_, self.solver_why_ = master_name(self.penalty)
         results: list[BoostResult] = []
         with one_blas_thread():  # threads come from the engine, so that bits do not depend on them

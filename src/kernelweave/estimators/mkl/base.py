@@ -31,7 +31,6 @@ from kernelweave.estimators.fitting import (
     Begun,
     join_traces,
     keep_certificate,
-    make_monitor,
     show_plan,
     warn_beforehand,
     warn_unless_converged,
@@ -254,7 +253,7 @@ class MKLEstimator(Estimator):
         self, problems: Sequence[MKLProblem], starts: Sequence[PrimalPoint | None] | None = None
     ) -> list[Result]:
         """Solve each problem with the chosen solver."""
-        monitor = make_monitor(self.callbacks, self.verbose)
+        monitor = self._monitor()
         results: list[Result] = []
         for i, problem in enumerate(problems):
             stopped = any(result.interrupted for result in results)

@@ -14,7 +14,6 @@ from kernelweave.estimators.fitting import (
     Begun,
     join_traces,
     keep_certificate,
-    make_monitor,
     show_plan,
     warn_beforehand,
     warn_unless_converged,
@@ -86,7 +85,7 @@ class KernelEstimator(Estimator):
 
     def _solve(self, problems: Iterable[Problem]) -> list[Result]:
         """Solve each problem; after an interruption the others get one step."""
-        monitor = make_monitor(self.callbacks, self.verbose)
+        monitor = self._monitor()
         results: list[Result] = []
         for problem in problems:
             stopped = any(result.interrupted for result in results)

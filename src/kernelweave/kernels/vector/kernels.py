@@ -4,7 +4,8 @@
     Polynomial  (gamma <x, y> + coef0)^degree       Laplacian   exp(-gamma |x - y|_1)
     Sigmoid     tanh(gamma <x, y> + coef0)
 
-gamma = None stands for 1 / n_features, gamma = "scale" for 1 / (n_features * variance of the training table).
+gamma = None or "scale" stands for 1 / (n_features * variance of the training table), so that the unit of the numbers
+does not matter (Laplacian: standard deviation instead of variance), gamma = "auto" for 1 / n_features.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from kernelweave.kernels.checks import check_count, check_number, check_positive
 from kernelweave.kernels.parts import by_rows
 from kernelweave.kernels.vector.monomials import EXPAND_UP_TO, expanded, n_monomials
 from kernelweave.kernels.vector.table import Dot, Manhattan, SquaredDistance, as_table, variance
+
+LEARNED = ("scale", "auto")
+"""Words for a gamma that training data settle."""
 
 
 class Curve(Kernel):
@@ -62,9 +66,9 @@ class GammaCurve(Curve):
     gamma: float | str | None
 
     def check(self) -> None:
-        """Raise if gamma is not positive, "scale" or None."""
-        if self.gamma is not None and self.gamma != "scale":
-            check_positive(self, "gamma", self.gamma, "a positive number, 'scale' or None")
+        """Raise if gamma is not positive, "scale", "auto" or None."""
+        if self.gamma is not None and not (isinstance(self.gamma, str) and self.gamma in LEARNED):
+            check_positive(self, "gamma", self.gamma, "a positive number, 'scale', 'auto' or None")
 
     def settled(self) -> float | None:
         """Return gamma as a number where the parameters alone give it."""
@@ -72,13 +76,17 @@ class GammaCurve(Curve):
         return None if self.gamma is None or isinstance(self.gamma, str) else float(self.gamma)
 
     def rate(self, n_features: int | None) -> float:
-        """Return gamma as a number; the width of the table settles ``gamma=None``."""
+        """Return gamma as a number; the width of the table settles ``gamma="auto"``."""
         gamma = self.settled()
         if gamma is not None:
             return gamma
-        if self.gamma is None and n_features:
+        if self.gamma == "auto" and n_features:
             return 1.0 / n_features
         raise ValueError(f"{self!r} learns gamma from training data: call fitted(X) and use the kernel it returns.")
+
+    def unit(self, rows: Any, sample_weight: Array | None) -> float:
+        """Return what the base values of a column grow with: the variance of the table."""
+        return variance(rows, sample_weight)
 
     def fitted(self, X: Any, sample_weight: Array | None = None) -> Kernel:
         """Return the kernel with gamma filled in from training data.
@@ -86,14 +94,14 @@ class GammaCurve(Curve):
         Parameters
         ----------
         X : (n, d) table
-        sample_weight : (n,) non-negative; a row of weight w counts as w rows, which matters for "scale" only
+        sample_weight : (n,) non-negative; a row of weight w counts as w rows, which does not matter for "auto"
         """
         if self.settled() is not None:
             return self
         rows = as_table(X)
         if rows.shape[1] == 0:
             raise ValueError(f"{self!r} divides by the number of columns, but the table has none.")
-        spread = variance(rows, sample_weight) if self.gamma == "scale" else 1.0
+        spread = 1.0 if self.gamma == "auto" else self.unit(rows, sample_weight)
         gamma = 1.0 / (rows.shape[1] * spread) if spread > 0 else 1.0
         return type(self)(**{**self.get_params(deep=False), "gamma": gamma})
 
@@ -148,7 +156,7 @@ class Polynomial(GammaCurve, Features):
     Parameters
     ----------
     degree : positive integer
-    gamma : positive; None for 1 / n_features, "scale" for 1 / (n_features * variance)
+    gamma : positive; None or "scale" for 1 / (n_features * variance), "auto" for 1 / n_features
     coef0 : a negative value may make Gram matrices indefinite
 
     Examples
@@ -220,7 +228,7 @@ class RBF(Exponential):
 
     Parameters
     ----------
-    gamma : positive; None for 1 / n_features, "scale" for 1 / (n_features * variance)
+    gamma : positive; None or "scale" for 1 / (n_features * variance), "auto" for 1 / n_features
     width : positive; may be given instead of gamma
 
     Examples
@@ -268,7 +276,7 @@ class Laplacian(Exponential):
 
     Parameters
     ----------
-    gamma : positive; None for 1 / n_features, "scale" for 1 / (n_features * variance)
+    gamma : positive; None or "scale" for 1 / (n_features * standard deviation), "auto" for 1 / n_features
 
     Examples
     --------
@@ -284,6 +292,10 @@ class Laplacian(Exponential):
         """Return the sum of absolute differences."""
         return Manhattan()
 
+    def unit(self, rows: Any, sample_weight: Array | None) -> float:
+        """Return what absolute differences grow with: the standard deviation of the table."""
+        return float(np.sqrt(variance(rows, sample_weight)))
+
     def frequencies(self, n_features: int, size: int, rng: np.random.Generator) -> Array:
         """Return Cauchy frequencies of scale gamma, (n_features, size)."""
         return self.rate(n_features) * rng.standard_cauchy((n_features, size))
@@ -294,7 +306,7 @@ class Sigmoid(GammaCurve):
 
     Parameters
     ----------
-    gamma : positive; None for 1 / n_features, "scale" for 1 / (n_features * variance)
+    gamma : positive; None or "scale" for 1 / (n_features * variance), "auto" for 1 / n_features
     coef0 : added before the tangent
 
     Examples
