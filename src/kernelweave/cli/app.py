@@ -17,6 +17,7 @@ import typer
 from kernelweave._version import __version__
 from kernelweave.cli.convert import convert
 from kernelweave.cli.evaluate import evaluate
+from kernelweave.cli.explaining.explain import explain
 from kernelweave.cli.inspect import inspect
 from kernelweave.cli.options import as_option
 from kernelweave.cli.predict import predict
@@ -94,7 +95,7 @@ def sentence(error: Exception) -> str:
     return text
 
 
-for _command in (train, predict, evaluate, inspect, convert):
+for _command in (train, predict, evaluate, inspect, explain, convert):
     app.command()(guarded(_command))
 
 

@@ -6,7 +6,7 @@ import math
 import os
 from typing import Any
 
-from kernelweave.cli.explain import chosen_class
+from kernelweave.cli.explaining.learned import chosen_class
 from kernelweave.cli.options import Explaining
 
 ENDS = {"interrupted": "an interruption", "memory": "the memory limit", "stalled": "rounding"}

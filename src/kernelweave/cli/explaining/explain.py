@@ -1,0 +1,215 @@
+"""`kernelweave explain`: what every letter, word, arc or column of single rows adds to the decision value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from kernelweave.cli import options as o
+from kernelweave.cli.options.groups import SHOW, option
+from kernelweave.cli.paths import check_readable
+from kernelweave.cli.show import Output
+
+if TYPE_CHECKING:
+    from kernelweave.interpret.explain.explanation import Explanation
+
+WHY = "What to tell of each row"
+ARRAYS, BEDGRAPH = ".npz", (".bedgraph", ".bg", ".bedGraph")
+
+
+@dataclass(frozen=True)
+class Telling:
+    """What to tell of each row."""
+
+    top: Annotated[
+        int | None, option(WHY, "Only the N places of each row that add or take off most.", min=1, metavar="N")
+    ] = None
+    target: Annotated[
+        str | None,
+        option(WHY, "Go by the decision value of this class, for a model of several.", "--class", metavar="LABEL"),
+    ] = None
+    by_kernel: Annotated[bool, option(WHY, "Keep the kernels of the model apart.", "--by-kernel")] = False
+    mutate: Annotated[
+        bool,
+        option(WHY, "Instead: how the decision value changes with every other letter in every place.", "--mutate"),
+    ] = False
+    compare: Annotated[
+        str | None,
+        option(
+            WHY,
+            "Instead: where this other model disagrees most, in units of the spread of the decision values of each; "
+            "--top places of each row (default 10).",
+            metavar="MODEL",
+        ),
+    ] = None
+    compact: Annotated[
+        bool,
+        option(
+            SHOW,
+            "One line a row: id, decision value, letters, what they add with commas between.",
+            "--compact",
+        ),
+    ] = False
+
+    def check(self, out: str | None) -> None:
+        """Raise where two things are asked for at once."""
+        if self.mutate and self.compare is not None:
+            raise ValueError("--mutate and --compare are two different reports; ask for one of them.")
+        if self.mutate and (self.top is not None or self.by_kernel):
+            raise ValueError("--mutate lists every place of every row; leave out --top and --by-kernel.")
+        plain = self.mutate or self.compare is not None
+        if plain and (self.compact or (out or "").endswith((ARRAYS, *BEDGRAPH))):
+            raise ValueError("--mutate and --compare are written as tables only; give --out a name such as out.tsv.")
+
+
+@o.grouped("labels", "negative")
+def explain(
+    model: o.Model,
+    data: o.Rows,
+    *,
+    out: o.TableOut = None,
+    telling: Telling,
+    placing: o.Placing,
+    reading: o.Reading,
+    show: o.Show,
+) -> None:
+    """Tell what every letter, word, arc or column of rows adds to the decision value.
+
+    Tab-separated: id, position (from 0), letter, what it adds. The letters of a row and its line "base" add up to the
+    decision value. The name given by --out chooses the form: .bedgraph for genome browsers (ids such as
+    chr1:100-300 or chr1:100-300(-) say where a row lies), .npz for arrays, anything else for the table.
+
+    \b
+    Examples:
+      kernelweave explain sites.kw new.fa --out letters.tsv
+      kernelweave explain sites.kw peaks.fa --out peaks.bedgraph
+      kernelweave explain sites.kw new.fa --top 5
+      kernelweave explain sites.kw new.fa --mutate --out mutations.tsv
+      kernelweave explain sites.kw new.fa --compare other.kw
+    """
+    say = Output(show.json, show.quiet)
+    out = None if out == "-" else out
+    check_readable(model, data, reading.symbols, telling.compare)
+    placing.chosen()
+    telling.check(out)
+    from kernelweave.estimators import load
+    from kernelweave.io import check_writable
+
+    if out is not None:
+        check_writable(out)
+    fitted = placing.apply(load(model))
+    if out is not None and out.endswith(ARRAYS):
+        _arrays(fitted, data, out, telling, reading, say)
+    else:
+        _lines(fitted, data, out, telling, reading, say)
+
+
+def _lines(fitted: Any, data: str, out: str | None, telling: Telling, reading: o.Reading, say: Output) -> None:
+    """Write lines, block by block."""
+    import sys
+
+    from kernelweave.cli.flow import Pace, new_blocks, writing
+
+    n_rows, listed = 0, list[dict[str, Any]]()
+    as_list = say.as_json and out is None
+    with Pace("explaining", "rows", say.quiet or (out is None and sys.stdout.isatty())) as pace, writing(out) as write:
+        report = _report(fitted, telling, out)
+        for names, X in new_blocks(data, fitted, reading):
+            header, rows = report(names, X)
+            if as_list:
+                listed += [dict(zip(header, row)) for row in rows]
+            else:
+                if not n_rows and header:
+                    write(["\t".join(header) + "\n"])
+                write("\t".join(map(str, row)) + "\n" for row in rows)
+            n_rows += len(names)
+            pace.report(n_rows)
+    if as_list:
+        say.result({"data": data, "rows": n_rows, "explanations": listed}, [])
+    elif out is not None:
+        say.result({"data": data, "out": out, "rows": n_rows}, [("explained", f"{out}: {n_rows} rows")])
+
+
+def _report(fitted: Any, telling: Telling, out: str | None) -> Any:
+    """Return a function from names and rows to a header and lines."""
+    from kernelweave.interpret.explain import files
+    from kernelweave.interpret.explain.mutate import mutagenesis
+
+    output = _output(fitted, telling.target)
+    if telling.mutate:
+
+        def mutated(names: list[str], X: Any) -> tuple[list[str], Iterable[list[Any]]]:
+            found = mutagenesis(fitted, X)
+            return files.mutation_header(found), files.mutation_rows(found, tuple(names))
+
+        return mutated
+    if telling.compare is not None:
+        return _compared(fitted, telling, output)
+
+    def told(names: list[str], X: Any) -> tuple[list[str], Iterable[list[Any]]]:
+        found = _explained(fitted, names, X, telling.by_kernel)
+        if out is not None and out.endswith(BEDGRAPH):
+            return [], files.bedgraph_rows(found, output)
+        if telling.compact:
+            return ["id", "decision", "letters", "adds"], files.compact_rows(found, output)
+        return files.table_header(found), files.table_rows(found, telling.top, output)
+
+    return told
+
+
+def _compared(fitted: Any, telling: Telling, output: int) -> Any:
+    """Return a function that lists where two models disagree."""
+    from kernelweave.estimators import load
+    from kernelweave.interpret.explain.compare import compare
+
+    other = load(str(telling.compare))
+
+    def lines(names: list[str], X: Any) -> Iterator[list[Any]]:
+        found = compare(_explained(fitted, names, X, False), _explained(other, names, X, False), output)
+        for row, name in enumerate(names):
+            for place, mine, theirs in found.top(row, telling.top or 10):
+                yield [name, place.position, place.name, mine, theirs, place.value, float(found.agreement[row])]
+
+    header = ["id", "position", "place", "this_model", "other_model", "difference", "agreement_of_row"]
+    return lambda names, X: (header, lines(names, X))
+
+
+def _explained(fitted: Any, names: list[str], X: Any, by_kernel: bool) -> Explanation:
+    from dataclasses import replace
+
+    from kernelweave.interpret.explain.rows import explain as explain_rows
+
+    return replace(explain_rows(fitted, X, by_kernel=by_kernel), ids=tuple(names))
+
+
+def _output(fitted: Any, target: str | None) -> int:
+    """Return the number of the decision value of a class that was named on the command line."""
+    from kernelweave.cli.explaining.learned import chosen_class
+    from kernelweave.interpret.explain.rows import output_names
+    from kernelweave.interpret.parts import last_step
+
+    core = last_step(fitted)
+    if target is None:
+        return 0
+    label = str(chosen_class(core, target))
+    names = output_names(core)
+    if label not in names:
+        raise ValueError(
+            f"--class {target}: a model of two classes has one decision value, which speaks for {names[0]}."
+        )
+    return names.index(label)
+
+
+def _arrays(fitted: Any, data: str, out: str, telling: Telling, reading: o.Reading, say: Output) -> None:
+    """Write arrays."""
+    from kernelweave.cli.flow import new_blocks
+    from kernelweave.interpret.explain.explanation import joined
+    from kernelweave.interpret.explain.files import write_arrays
+
+    parts = [_explained(fitted, names, X, telling.by_kernel) for names, X in new_blocks(data, fitted, reading)]
+    if not parts:
+        raise ValueError(f"{data} has no rows.")
+    told = joined(parts)
+    write_arrays(out, told)
+    say.result({"data": data, "out": out, "rows": len(told)}, [("explained", f"{out}: {len(told)} rows")])
