@@ -121,10 +121,10 @@ def test_a_format_that_does_not_exist(tmp_path):
     write(tmp_path / "x.tsv", rows, np.array([1, 1, -1, -1] * 3))
     run("train", tmp_path / "x.tsv", "--kernel", "spectrum:2", "--out", tmp_path / "m.kw", "-q", code=0)
     for command in ("predict", "evaluate"):
-        said = run(command, tmp_path / "m.kw", tmp_path / "x.tsv", "--format", "bed", code=1)
-        assert said.startswith("error: There is no format 'bed'; known are ")
-    said = run("train", tmp_path / "x.tsv", "--format", "bed", "--out", tmp_path / "n.kw", code=1)
-    assert said.startswith("error: There is no format 'bed'; known are ")
+        said = run(command, tmp_path / "m.kw", tmp_path / "x.tsv", "--format", "xls", code=1)
+        assert said.startswith("error: There is no format 'xls'; known are ")
+    said = run("train", tmp_path / "x.tsv", "--format", "xls", "--out", tmp_path / "n.kw", code=1)
+    assert said.startswith("error: There is no format 'xls'; known are ")
 
 
 def test_errors_spell_options(tmp_path):

@@ -166,6 +166,8 @@ CONTENT = {
     "jsonl": '{"text": "x"}\n',
     "libsvm": "# made by hand\n+1 1:0.5 7:1e-3\n-1 2:3 # note\n",
     "labelled": "1\tACGT\ta\n-1\tTTTT\tb\n",
+    "columns": "name,outcome,promoter\na,1,ACGT\nb,-1,TTTT\n",
+    "bed": "chr1\t0\t4\nchr1\t2\t8\tsecond\n",
     "table": "a,b,label\n1,2,3\n",
     "plf": "-1\t((('yes', 0, 1),),)\tu1\n",
     "slf": "VERSION=1.0\nN=2 L=1\nI=0\nI=1\nJ=0 S=0 E=1 W=yes a=-1 l=-1\n",
@@ -176,13 +178,15 @@ CONTENT = {
 
 @pytest.mark.parametrize("name", CONTENT)
 def test_content_tells_the_format(tmp_path: Path, name: str) -> None:
+    (tmp_path / "genome").write_text(">chr1\nACGTACGT\n")
+    options = {"fastq": {"unknown": "mask"}, "bed": {"genome": tmp_path / "genome"}}.get(name, {})
     for path, content in (
         (tmp_path / "bare", CONTENT[name].encode()),
         (tmp_path / "bom", b"\xef\xbb\xbf" + CONTENT[name].encode()),
     ):
         path.write_bytes(content)
         assert sniff(path) == name
-        assert read(path, **({"unknown": "mask"} if name == "fastq" else {})).format == name
+        assert read(path, **options).format == name
     packed = tmp_path / "misleading.csv"
     packed.write_bytes(gzip.compress(CONTENT[name].encode()))
     assert sniff(packed) == name

@@ -31,7 +31,7 @@ FileOut = Annotated[
 ]
 
 
-@o.grouped()
+@o.grouped("bed")
 def convert(
     source: FileIn,
     out: FileOut,

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from kernelweave.cli import options as o
-from kernelweave.cli.paths import check_readable
+from kernelweave.cli.paths import check_readable, rows_of
 from kernelweave.cli.show import FAILED, Output
 
 PICTURES = (".png", ".pdf", ".svg")
@@ -16,7 +16,7 @@ LARGEST_TABLE = 30
 
 @o.grouped()
 def evaluate(
-    model: o.Model, data: o.Rows, measuring: o.Measuring, placing: o.Placing, reading: o.Reading, show: o.Show
+    model: o.Model, data: o.Rows = None, *, measuring: o.Measuring, placing: o.Placing, reading: o.Reading, show: o.Show
 ) -> None:
     """Measure a model on labelled rows that it was not trained on.
 
@@ -35,7 +35,8 @@ def evaluate(
       kernelweave evaluate sites.kw train.tsv --verify
     """
     placing.chosen()
-    check_readable(model, data, reading.labels, reading.negative, reading.symbols)
+    data, reading = rows_of(data, reading)
+    check_readable(model, data, reading.labels, reading.negative, reading.symbols, reading.genome)
     from kernelweave.cli.predict import decisions
     from kernelweave.cli.rows import need_labels, read_new, strange
     from kernelweave.data.kinds import kind_of

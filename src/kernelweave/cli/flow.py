@@ -47,10 +47,11 @@ def stream_options(path: str, model: Any, reading: Reading) -> dict[str, Any] | 
     """Return how to read a file in blocks, or None if it has to be read whole."""
     from kernelweave.cli.rows import _usual, last_step
     from kernelweave.data.kinds import alphabet_of
-    from kernelweave.io import FORMATS, sniff
+    from kernelweave.io import FORMATS
+    from kernelweave.io.sniff import format_of
     from kernelweave.io.stream import streamed_formats
 
-    name, core, given = reading.format or sniff(path), last_step(model), reading.given()
+    name, core, given = reading.format or format_of(path, reading.given()), last_step(model), reading.given()
     if name not in streamed_formats():
         return None
     known = {"alphabet", "unknown", "duplicates", "label"} & set(FORMATS[name].options)

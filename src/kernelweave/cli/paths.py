@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import sys
+import tempfile
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from kernelweave.cli.options import Reading
+
+STDIN = "-"
 
 
 def check_readable(*paths: str | None) -> None:
@@ -10,3 +23,24 @@ def check_readable(*paths: str | None) -> None:
     for path in paths:
         if path is not None and not os.path.exists(path):
             raise FileNotFoundError(f"{path} does not exist.")
+
+
+def rows_of(data: str | None, reading: Reading) -> tuple[str, Reading]:
+    """Return the file of rows, with the options to read it: DATA, --bed, or a copy of standard input."""
+    if data is not None and reading.bed is not None:
+        raise ValueError(f"The argument {data} and --bed both say where the rows are; give one of them.")
+    if reading.bed is not None:
+        return reading.bed, replace(reading, bed=None, format="bed")
+    if data is None:
+        raise typer.BadParameter("name a file of rows, or intervals with --bed.", param_hint="DATA")
+    return _copied() if data == STDIN else data, reading
+
+
+def _copied() -> str:
+    """Return a file with the content of standard input, which is read more than once; it is removed in the end."""
+    folder = tempfile.mkdtemp(prefix="kernelweave-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = os.path.join(folder, "stdin")
+    with open(path, "wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return path

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from kernelweave.cli import options as o
-from kernelweave.cli.paths import check_readable
+from kernelweave.cli.paths import check_readable, rows_of
 from kernelweave.cli.show import Output
 
 
 @o.grouped("labels", "negative")
 def predict(
     model: o.Model,
-    data: o.Rows,
+    data: o.Rows = None,
     *,
     out: o.TableOut = None,
     scanning: o.Scanning,
@@ -37,7 +37,8 @@ def predict(
     """
     say = Output(show.json, show.quiet)
     out = None if out == "-" else out
-    check_readable(model, data, reading.symbols)
+    data, reading = rows_of(data, reading)
+    check_readable(model, data, reading.symbols, reading.genome)
     placing.chosen()
     if not scanning.scan and scanning.given():
         raise ValueError(f"{scanning.given()[0]} is about windows; add --scan to score them.")

@@ -9,13 +9,24 @@ import numpy as np
 
 from kernelweave.cli.options import Reading
 from kernelweave.data import Alphabet
-from kernelweave.data.kinds import alphabet_of, kind_of, named
+from kernelweave.data.kinds import kind_of, named
 from kernelweave.io import FORMATS, Dataset, read, sniff
 from kernelweave.io.dataset import label_text, parse_labels
 from kernelweave.io.mapped import can_map
 from kernelweave.io.registry import named as format_named
+from kernelweave.io.sniff import format_of, with_negative
 from kernelweave.io.source import numbered_lines
 
+SPECIAL = {
+    "symbols": "files of lattices",
+    "scale": "files of lattices",
+    "normalize": "files of lattices",
+    "genome": "files of intervals",
+    "width": "files of intervals",
+    "sequence": "tables with a column of sequences",
+    "group": "tables",
+}
+"""Options of some readers only, and for which files they are."""
 MOSTLY_NEW = 0.5
 """Share of new words above which a file is hardly what the model was trained for."""
 LOOKED_AT = 1000
@@ -27,7 +38,7 @@ def read_rows(path: str, reading: Reading, mapped: bool = False) -> Dataset:
 
     With `mapped`, tables that can be mapped from disk are.
     """
-    name = reading.format or sniff(path)
+    name = reading.format or format_of(path, reading.given())
     mapping = {"mmap": True} if mapped and "mmap" in format_named(name).options and can_map(path) else {}
     data = read(path, name, **{**_posterior(name), **mapping, **_fitting(path, name, reading)})
     return _finite(_with_labels(data, path, reading), path)
@@ -36,7 +47,7 @@ def read_rows(path: str, reading: Reading, mapped: bool = False) -> Dataset:
 def read_new(path: str, model: Any, reading: Reading) -> Dataset:
     """Read rows as the model was trained on: its alphabet, its columns, and the options of `train` about the file."""
     core = last_step(model)
-    name = reading.format or sniff(path)
+    name = reading.format or format_of(path, reading.given())
     known = format_named(name).options
     _check_kind(path, name, core)
     usual = {key: value for key, value in {**_posterior(name), **_usual(model, core)}.items() if key in known}
@@ -69,10 +80,15 @@ def _fitting(path: str, name: str, reading: Reading) -> dict[str, Any]:
     """Return the options given for the reader; some are for files of lattices only."""
     given = reading.given()
     known = format_named(name).options
-    for key, option in (("symbols", "--symbols"), ("scale", "--scale"), ("normalize", "--raw-weights")):
-        if key in given and key not in known:
+    others = format_named(format_of(reading.negative, given)).options if reading.negative else []
+    for key, what in SPECIAL.items():
+        if key not in given or key in known:
+            continue
+        if key not in others:
             able = ", ".join(other.name for other in FORMATS.values() if key in other.options)
-            raise ValueError(f"{option} is for files of lattices ({able}), but {path} is read as {name}.")
+            option = "--raw-weights" if key == "normalize" else f"--{key}"
+            raise ValueError(f"{option} is for {what} ({able}), but {path} is read as {name}.")
+        del given[key]
     return given
 
 
@@ -117,25 +133,7 @@ def _with_labels(data: Dataset, path: str, reading: Reading) -> Dataset:
         return replace(data, y=_labels_by_id(data, path, reading.labels))
     if not reading.negative:
         return data
-    strings = alphabet_of(data.X) is not None
-    if not strings or (data.y is not None and reading.label is None):
-        kind = "has labels of its own" if strings else f"is {kind_of(data.X).noun}"
-        raise ValueError(f"--negative adds sequences to sequences without labels, but {path} {kind}.")
-    options = {key: v for key, v in reading.given().items() if key != "label"}
-    other = read(reading.negative, **{**_posterior(sniff(reading.negative)), **options})
-    X = _joined(data.X, other.X, path, reading.negative)
-    y = np.repeat([1, -1], [len(data.X), len(other.X)])
-    return replace(data, X=X, y=y, ids=X.ids)
-
-
-def _joined(X: Any, other: Any, path: str, negative: str) -> Any:
-    kind = kind_of(X)
-    if kind_of(other) is not kind:
-        raise ValueError(f"{path} holds {kind.noun}, but {negative} is {kind_of(other).noun}.")
-    if X.alphabet != other.alphabet and not X.alphabet.kind == other.alphabet.kind == "words":
-        kinds = f"{path} holds {X.alphabet.name} letters, but {negative} holds {other.alphabet.name} letters"
-        raise ValueError(f"{kinds}; if that is a mistake, name the alphabet with --alphabet.")
-    return kind.concatenate([X, other])
+    return with_negative(data, path, reading.negative, {**_posterior(sniff(reading.negative)), **reading.given()})
 
 
 def _labels_by_id(data: Dataset, path: str, labels: str) -> np.ndarray:

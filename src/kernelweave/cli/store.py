@@ -32,7 +32,7 @@ def is_store_folder(path: str) -> bool:
 
 def convert_rows(source: str, out: str, reading: Reading, append: bool, say: Output) -> None:
     """Write a file of rows to a store, or the rows of a store to a file."""
-    check_readable(reading.labels, reading.negative, reading.symbols)
+    check_readable(reading.labels, reading.negative, reading.symbols, reading.genome)
     if is_store_name(out):
         _to_store(source, out, reading, append, say)
     elif append:
@@ -70,13 +70,13 @@ def _to_store(source: str, out: str, reading: Reading, append: bool, say: Output
 
 def _table(source: str, reading: Reading) -> Any:
     """Return names and blocks of a table that is read in blocks, None where a file has to be read whole."""
-    from kernelweave.io import sniff
+    from kernelweave.io.sniff import format_of
     from kernelweave.io.stores import table_blocks
 
     return (
         None
         if reading.labels or reading.negative
-        else table_blocks(source, reading.format or sniff(source), **reading.given())
+        else table_blocks(source, reading.format or format_of(source, reading.given()), **reading.given())
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from kernelweave.cli import options as o
-from kernelweave.cli.paths import check_readable
+from kernelweave.cli.paths import check_readable, rows_of
 from kernelweave.cli.show import (
     INTERRUPTED,
     Output,
@@ -33,13 +33,16 @@ UNEVEN = 100.0
 
 
 @o.grouped()
-def train(data: o.Rows, *, out: o.ModelOut = None, learning: o.Learning, reading: o.Reading, show: o.Show) -> None:
+def train(
+    data: o.Rows = None, *, out: o.ModelOut = None, learning: o.Learning, reading: o.Reading, show: o.Show
+) -> None:
     """Train a model on a file of rows and save it.
 
     \b
     Lines of label TAB sequence; two FASTA files; tables; text; lattices:
       kernelweave train sites.tsv --out sites.kw
       kernelweave train sites.fa --negative decoys.fa --out sites.kw
+      kernelweave train --bed peaks.bed --genome genome.fa --negative others.bed --out p.kw
       kernelweave train table.csv --label outcome --standardize -C 10 --out t.kw
       kernelweave train prices.csv --label price --task regress --out prices.kw
       kernelweave train normal.csv --task novelty --nu 0.05 --out normal.kw
@@ -58,7 +61,8 @@ def train(data: o.Rows, *, out: o.ModelOut = None, learning: o.Learning, reading
     dry = learning.effort.dry_run
     if out is None and not dry:
         raise typer.BadParameter("name the model to write, or plan the training with --dry-run.", param_hint="--out")
-    check_readable(data, reading.labels, reading.negative, reading.symbols)
+    data, reading = rows_of(data, reading)
+    check_readable(data, reading.labels, reading.negative, reading.symbols, reading.genome)
     from kernelweave.cli.rows import read_rows
     from kernelweave.data.kinds import kind_of
     from kernelweave.kernels import parse
@@ -241,7 +245,9 @@ def _fit(whole: Any, model: Any, X: Any, y: Any, say: Output) -> tuple[float, li
 
 def _remember(model: Any, rows: Dataset, reading: o.Reading) -> None:
     """Keep how the file was read, so that the other commands read theirs alike."""
-    given = {key: value for key, value in reading.given().items() if key not in ("alphabet", "symbols")}
+    given = {
+        key: value for key, value in reading.given().items() if key not in ("alphabet", "symbols", "genome", "group")
+    }
     columns = None if rows.feature_names is None else list(rows.feature_names)
     model.source_ = {"format": rows.format, "columns": columns, **given}
 

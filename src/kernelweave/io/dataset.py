@@ -24,6 +24,8 @@ class Dataset:
     ids : (n,) names of the rows, or None
     format : the format that was read
     feature_names : names of the columns of a table, or None
+    groups : (n,) what each row belongs to and folds keep together, a chromosome for example; None where the file does
+        not say
     """
 
     X: Any
@@ -31,6 +33,7 @@ class Dataset:
     ids: Array | None
     format: str
     feature_names: tuple[str, ...] | None = None
+    groups: Array | None = None
 
 
 def parse_labels(texts: Sequence[str]) -> Array:

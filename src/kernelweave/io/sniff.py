@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Mapping
 from typing import Any
+
+import numpy as np
 
 from kernelweave.data.atomic import PathLike
 from kernelweave.data.errors import Metavar, ParameterError
-from kernelweave.data.kinds import kind_of
+from kernelweave.data.kinds import alphabet_of, kind_of, n_rows
 from kernelweave.data.stores import is_store, is_stored
 from kernelweave.io.dataset import Dataset
+from kernelweave.io.genome.intervals import looks_like_intervals
 from kernelweave.io.registry import FORMATS, by_suffix, named
 from kernelweave.io.source import head, written_plain
 
@@ -41,13 +45,15 @@ def sniff(path: PathLike) -> str:
     raise ParameterError("{holds} (name one by {format}).", {"format": Metavar()}, holds=holds)
 
 
-def read(path: PathLike, format: str | None = None, **options: Any) -> Dataset:
-    """Read a file of any format.
+def read(path: PathLike, format: str | None = None, negative: PathLike | None = None, **options: Any) -> Dataset:
+    """Read a file of any format, or two files of one class each.
 
     Parameters
     ----------
     path : the file, plain or compressed, or the directory of a store
     format : one of `FORMATS`; None to look at the content
+    negative : a second file of sequences or lattices without labels: its rows get the label -1, those of `path` 1; it
+        is read under the same options, as far as its format has them
     options : what the reader of the format takes (alphabet, unknown, label, id, ..., for lattices those
         of `read_lattices`); None values are left out
 
@@ -63,14 +69,67 @@ def read(path: PathLike, format: str | None = None, **options: Any) -> Dataset:
     >>> read(path, alphabet="dna").X
     <2 sequences, dna, 4 letters each>
     """
-    name = sniff(path) if format is None else format
     given = {key: value for key, value in options.items() if value is not None}
+    name = format_of(path, given) if format is None else format
+    if negative is not None:
+        return with_negative(read(path, name, **given), path, negative, given)
     known = named(name).options
     for key in given:
         if key not in known:
             listed = ", ".join(known) or "none"
             raise ValueError(f"{path} is read as {name}, which has no option {key!r}; it has {listed}.")
     return named(name).read(path, **given)
+
+
+def format_of(path: PathLike, options: Collection[str] = ()) -> str:
+    """Return the name of the format of a file, as the content and the names of options tell.
+
+    A column of sequences that is asked for makes a table one of sequences, a genome makes it intervals.
+    """
+    name = sniff(path)
+    if "genome" in options and name in ("table", "labelled") and looks_like_intervals(head(path).split(b"\n")[0]):
+        return "bed"
+    return "columns" if "sequence" in options and name in ("table", "labelled", "bed") else name
+
+
+def with_negative(data: Dataset, path: PathLike, negative: PathLike, options: Mapping[str, Any]) -> Dataset:
+    """Return the rows of a file with label 1 and those of another with label -1 behind them.
+
+    Parameters
+    ----------
+    data : what `path` holds: strings without labels
+    path, negative : the files
+    options : of the reader of `path`; those that the format of `negative` has are those of its reader as well
+    """
+    strings = alphabet_of(data.X) is not None
+    if not strings or (data.y is not None and "label" not in options):
+        what = "has labels of its own" if strings else f"is {kind_of(data.X).noun}"
+        raise ParameterError(
+            "{negative} adds sequences to sequences without labels, but {path} {what}.", {"negative": Metavar()},
+            path=path, what=what,
+        )  # fmt: skip
+    name = format_of(negative, [key for key in options if key == "genome"])
+    other = read(negative, name, **{key: value for key, value in options.items()
+                                    if key in named(name).options and key != "label"})  # fmt: skip
+    X = _joined(data.X, other.X, path, negative)
+    groups = None
+    if data.groups is not None and other.groups is not None:
+        groups = np.concatenate([data.groups, other.groups])
+    y = np.repeat([1, -1], [n_rows(data.X), n_rows(other.X)])
+    return Dataset(X, y, X.ids, data.format, groups=groups)
+
+
+def _joined(X: Any, other: Any, path: PathLike, negative: PathLike) -> Any:
+    """Return the rows of two files behind one another."""
+    kind = kind_of(X)
+    if kind_of(other) is not kind:
+        raise ValueError(f"{path} holds {kind.noun}, but {negative} is {kind_of(other).noun}.")
+    if X.alphabet != other.alphabet and not X.alphabet.kind == other.alphabet.kind == "words":
+        kinds = f"{path} holds {X.alphabet.name} letters, but {negative} holds {other.alphabet.name} letters"
+        raise ParameterError(
+            "{kinds}; if that is a mistake, name the alphabet with {alphabet}.", {"alphabet": Metavar()}, kinds=kinds
+        )
+    return kind.concatenate([X, other])
 
 
 def write(path: PathLike, X: Any, y: Any = None, format: str | None = None, **options: Any) -> None:
@@ -95,7 +154,7 @@ def write(path: PathLike, X: Any, y: Any = None, format: str | None = None, **op
             names = " ".join(suffix for known in able for suffix in known.suffixes)
             what = "tables" if kind.tabular else kind.noun
             raise ValueError(f"{path} has no suffix of a format for {what}; known suffixes are {names}.")
-        format = fitting[0]
+        format = next((name for name in fitting if named(name).write), fitting[0])
     chosen = named(format)
     if chosen.write is None:
         raise ValueError(f"The format {format} can be read but not written.")

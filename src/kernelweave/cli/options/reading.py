@@ -14,7 +14,13 @@ FORMATS = (
     "or a store"
 )
 
-Rows = Annotated[str, typer.Argument(metavar="DATA", help=f"File of rows: {FORMATS}.", show_default=False)]
+PLACES = ("sequence", "group", "genome", "width")
+"""Options about where sequences stand: in a column, or in a genome."""
+
+Rows = Annotated[
+    str | None,
+    typer.Argument(metavar="DATA", help=f"File of rows: {FORMATS}; - for standard input.", show_default=False),
+]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Model file written by 'train'.", show_default=False)]
 
 
@@ -35,6 +41,21 @@ class Reading:
     negative: Annotated[
         str | None, option(DATA, "File with negative rows (label -1); those of DATA are positive (1).", metavar="FILE")
     ] = None
+    sequence: Annotated[
+        str | None, option(DATA, "Column (name, or number from 0) of a table with the sequences.", metavar="NAME")
+    ] = None
+    group: Annotated[
+        str | None, option(DATA, "Column of a table with what folds keep together, such as a gene.", metavar="NAME")
+    ] = None
+    bed: Annotated[
+        str | None,
+        option(DATA, "Intervals (BED, narrowPeak) whose letters are the rows, instead of DATA.", metavar="FILE"),
+    ] = None
+    genome: Annotated[str | None, option(DATA, "The FASTA file that intervals are of.", metavar="FILE")] = None
+    width: Annotated[
+        int | None,
+        option(DATA, "Letters of each row around the summit or middle of its interval; else all.", min=1, metavar="N"),
+    ] = None
     id: Annotated[str | None, option(DATA, "Column or field with the ids of the rows.", "--id", metavar="NAME")] = None
     text: Annotated[
         str | None, option(DATA, "Field of JSON lines with the text; title,body joins two.", metavar="NAME")
@@ -43,8 +64,8 @@ class Reading:
         str | None,
         option(
             DATA,
-            "fasta, fastq, labelled, jsonl, table, npz, parquet, libsvm, plf, openfst, kaldi, slf, sequences, lattices "
-            "or store; found by looking at the file.",
+            "fasta, fastq, labelled, columns, bed, jsonl, table, npz, parquet, libsvm, plf, openfst, kaldi, slf, "
+            "sequences, lattices or store; found by looking at the file.",
             metavar="NAME",
         ),
     ] = None
@@ -76,6 +97,6 @@ class Reading:
     def given(self) -> dict[str, Any]:
         """Return the options of the reader that were given."""
         text = self.text.split(",") if self.text else None
-        names = ("alphabet", "unknown", "duplicates", "label", "id", "symbols", "scale")
+        names = ("alphabet", "unknown", "duplicates", "label", "id", "symbols", "scale", *PLACES)
         named = {key: getattr(self, key) for key in names} | {"normalize": False if self.raw_weights else None}
         return {key: value for key, value in {**named, "text": text}.items() if value is not None}

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from kernelweave.data.atomic import PathLike, open_aside
+from kernelweave.data.errors import Metavar, ParameterError
 from kernelweave.data.rows import offsets_of
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.io.collect import Collector, Part
 from kernelweave.io.dataset import Dataset, check_rows, label_text, parse_labels
+from kernelweave.io.header import is_number
 from kernelweave.io.registry import BY_LINES, Format, register
 from kernelweave.io.source import line_blocks, spans
 
@@ -50,7 +52,7 @@ def read(
     for part in parts(path, labels):
         collector.add(*part)
     X = collector.finish(alphabet, unknown, duplicates)
-    return Dataset(X, labels.finish(), X.ids, "labelled")
+    return Dataset(X, labels.finish(path), X.ids, "labelled")
 
 
 def parts(path: PathLike, labels: Labels | Texts | None = None) -> Iterator[Part]:
@@ -90,7 +92,10 @@ def write(path: PathLike, X: Sequences, y: Any, ids: Any = None) -> None:
 
 
 def sniff(start: bytes) -> bool:
-    """Tell the format by two or three columns of which the second is never a number."""
+    """Tell the format by two or three columns of which the second is never a number.
+
+    A file whose first line holds names is one of columns, which is tried before.
+    """
     lines = [line for line in start.split(b"\n")[:20] if line.strip()]
     rows = [line.rstrip(b"\r").split(b"\t") for line in lines]
     return bool(rows) and all(len(row) in (2, 3) and row[0] and not _is_number(row[1]) for row in rows)
@@ -157,10 +162,20 @@ class Labels:
         """Keep the labels of some lines."""
         self.codes.append(_label_codes(block, fields, self.index))
 
-    def finish(self) -> Array:
-        """Return the label of each line."""
-        values = parse_labels([raw.decode("utf-8", "backslashreplace") for raw in self.index])
-        return values[np.concatenate(self.codes)]
+    def finish(self, path: PathLike) -> Array:
+        """Return the label of each line; one word in the first line above numbers is the name of a column."""
+        texts, codes = [raw.decode("utf-8", "backslashreplace") for raw in self.index], np.concatenate(self.codes)
+        if len(texts) > 1 and codes[0] not in codes[1:]:
+            first = texts[codes[0]]
+            if not is_number(first) and all(is_number(text) for text in texts if text != first):
+                raise ParameterError(
+                    "{path}:1: the label {first!r} is no number, as all others are; if the line holds the names of "
+                    "columns, say which one has the sequences with {sequence}.",
+                    {"sequence": Metavar("NAME")},
+                    path=path,
+                    first=first,
+                )
+        return parse_labels(texts)[codes]
 
 
 class Texts:

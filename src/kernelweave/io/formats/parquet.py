@@ -11,7 +11,7 @@ import numpy as np
 
 from kernelweave.data.atomic import PathLike
 from kernelweave.io.dataset import Dataset
-from kernelweave.io.formats.table import ID_NAMES, LABEL_NAMES
+from kernelweave.io.header import ID_NAMES, LABEL_NAMES
 from kernelweave.io.registry import BY_MAGIC, Format, register
 from kernelweave.io.source import head
 
@@ -28,7 +28,7 @@ def read(path: PathLike, label: str | None = "auto", id: str | None = "auto") ->
     ----------
     path : the file
     label : name of the label column; "auto" for one named label, y, target or class; None for none
-    id : name of the id column; "auto" for one named id or ids; None for none
+    id : name of the id column; "auto" for one named id, ids or name; None for none
     """
     parts = list(blocks(path, label, id))
     if not parts:

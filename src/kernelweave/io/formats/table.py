@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 
 from kernelweave.data.atomic import PathLike, open_aside
+from kernelweave.data.errors import Metavar, ParameterError
 from kernelweave.io.collect import check_unique_names
 from kernelweave.io.dataset import Dataset, check_options, check_rows, label_text, parse_labels
+from kernelweave.io.header import ID_NAMES, LABEL_NAMES, guess_delimiter, is_number
 from kernelweave.io.registry import BY_LINES, Format, register
 from kernelweave.io.source import numbered_lines
 
 Array = np.ndarray
-DELIMITERS = ",\t;"
-LABEL_NAMES = ("label", "y", "target", "class")
-ID_NAMES = ("id", "ids")
 
 
 def read(
@@ -27,6 +26,7 @@ def read(
     header: str | bool = "auto",
     delimiter: str = "auto",
     duplicates: str = "error",
+    group: str | int | None = None,
 ) -> Dataset:
     """Read a table of numbers.
 
@@ -35,10 +35,11 @@ def read(
     path : the file
     label : name or number (from 0; negative from the end) of the label column; "auto" for a column named label, y,
         target or class; None for none
-    id : name or number of the id column; "auto" for a column named id or ids; None for none
+    id : name or number of the id column; "auto" for a column named id, ids or name; None for none
     header : whether the first line holds names; "auto" when a cell is no number but the one below it is
     delimiter : what stands between cells; "auto" for comma, tab or semicolon, whichever the first line has most
     duplicates : "error" names an id that two rows share, "allow" keeps both
+    group : column of what folds keep together; None for none
 
     Examples
     --------
@@ -50,9 +51,10 @@ def read(
     ([[1.0, 2.0], [3.0, 4.0]], ['yes', 'no'], ('a', 'b'))
     """
     check_options(duplicates=(duplicates, ("error", "allow")))
-    table = _Cells(path, header, delimiter)
+    table = Cells(path, header, delimiter)
     y_column, id_column = table.find(label, LABEL_NAMES, "label"), table.find(id, ID_NAMES, "id")
-    columns = [c for c in range(table.n_columns) if c not in (y_column, id_column)]
+    belongs = table.find(group, (), "group")
+    columns = [c for c in range(table.n_columns) if c not in (y_column, id_column, belongs)]
     if not columns:
         raise ValueError(f"{path} has no columns of features beside label and id.")
     y = None if y_column is None else _labels(table, y_column)
@@ -60,7 +62,8 @@ def read(
     if ids is not None and duplicates == "error":
         check_unique_names(path, ids, np.array(table.numbers))
     names = None if table.names is None else tuple(table.names[c] for c in columns)
-    return Dataset(table.numeric(columns), y, None if ids is None else np.array(ids), "table", names)
+    groups = None if belongs is None else parse_labels(table.column(belongs))
+    return Dataset(table.numeric(columns), y, None if ids is None else np.array(ids), "table", names, groups)
 
 
 def write(path: PathLike, X: Any, y: Any = None, ids: Any = None, feature_names: Sequence[str] | None = None) -> None:
@@ -90,9 +93,9 @@ def sniff(start: bytes) -> bool:
         return False
     if not texts:
         return False
-    delimiter = _guess_delimiter(texts[0])
+    delimiter = guess_delimiter(texts[0])
     rows = list(csv.reader(texts, delimiter=delimiter))
-    return len({len(row) for row in rows}) == 1 and any(map(_is_number, rows[-1]))
+    return len({len(row) for row in rows}) == 1 and any(map(is_number, rows[-1]))
 
 
 class _Encoded:
@@ -105,7 +108,7 @@ class _Encoded:
         self.file.write(text.encode())
 
 
-class _Cells:
+class Cells:
     """The lines of a table, checked to have the same number of cells."""
 
     def __init__(self, path: PathLike, header: str | bool, delimiter: str):
@@ -114,18 +117,23 @@ class _Cells:
         if not numbered:
             raise ValueError(f"{path} has only blank lines.")
         self.numbers, self.lines = [n for n, _ in numbered], [line for _, line in numbered]
-        self.delimiter = _guess_delimiter(self.lines[0]) if delimiter == "auto" else delimiter
+        self.delimiter = guess_delimiter(self.lines[0]) if delimiter == "auto" else delimiter
         self.n_columns = len(self.cells(self.lines[0]))
         self._check_widths()
         self.names: list[str] | None = None
         if self._has_header() if header == "auto" else header:
-            self.names = [name.strip() for name in self.cells(self.lines[0])]
-            self.numbers, self.lines = self.numbers[1:], self.lines[1:]
-            if len(set(self.names)) < len(self.names):
-                twice = next(name for name in self.names if self.names.count(name) > 1)
-                raise ValueError(f"{path}:{numbered[0][0]}: two columns are named {twice!r}.")
-            if not self.lines:
-                raise ValueError(f"{path} has a line of names but no rows.")
+            self.take_names()
+
+    def take_names(self) -> None:
+        """Take the first line for the names of the columns."""
+        line = self.numbers[0]
+        self.names = [name.strip() for name in self.cells(self.lines[0])]
+        self.numbers, self.lines = self.numbers[1:], self.lines[1:]
+        if len(set(self.names)) < len(self.names):
+            twice = next(name for name in self.names if self.names.count(name) > 1)
+            raise ValueError(f"{self.path}:{line}: two columns are named {twice!r}.")
+        if not self.lines:
+            raise ValueError(f"{self.path} has a line of names but no rows.")
 
     def cells(self, line: str) -> list[str]:
         """Return the cells of one line."""
@@ -142,10 +150,10 @@ class _Cells:
                 )
 
     def _has_header(self) -> bool:
-        first = [_is_number(cell) for cell in self.cells(self.lines[0])]
+        first = [is_number(cell) for cell in self.cells(self.lines[0])]
         if len(self.lines) == 1:
             return not any(first)
-        second = [_is_number(cell) for cell in self.cells(self.lines[1])]
+        second = [is_number(cell) for cell in self.cells(self.lines[1])]
         return not any(first) or any(below and not above for above, below in zip(first, second))
 
     def find(self, column: str | int | None, usual: tuple[str, ...], what: str) -> int | None:
@@ -185,30 +193,26 @@ class _Cells:
         for number, line in zip(self.numbers, self.lines):
             cells = self.cells(line)
             for c in columns:
-                if not _is_number(cells[c]):
+                if not is_number(cells[c]):
                     name = c if self.names is None else repr(self.names[c])
-                    found = f"{cells[c]!r} is not a number" if cells[c].strip() else "the cell is empty"
-                    raise ValueError(f"{self.path}:{number}, column {name}: {found}.")
+                    place = f"{self.path}:{number}, column {name}"
+                    if not cells[c].strip():
+                        raise ValueError(f"{place}: the cell is empty.")
+                    raise ParameterError(
+                        "{place}: {cell!r} is not a number (where the rows are sequences, name their column by "
+                        "{sequence}).",
+                        {"sequence": Metavar()},
+                        place=place,
+                        cell=cells[c],
+                    )
             yield [float(cells[c]) for c in columns]
 
 
-def _labels(table: _Cells, column: int) -> Array:
+def _labels(table: Cells, column: int) -> Array:
     texts = table.column(column)
     if "" in texts:
         raise ValueError(f"{table.path}:{table.numbers[texts.index('')]}: the label is empty.")
     return parse_labels(texts)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text
-
-
-def _guess_delimiter(line: str) -> str:
-    return max(DELIMITERS, key=line.count)
 
 
 register(Format("table", ("table",), (".csv", ".tsv", ".tab"), sniff, read, write, BY_LINES + 4))
