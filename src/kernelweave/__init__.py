@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kernelweave.estimators.planning import plan
     from kernelweave.estimators.scanning import scan
     from kernelweave.interpret.explain.rows import explain
+    from kernelweave.interpret.variants.stream import variants
     from kernelweave.io import read, read_fasta
     from kernelweave.io.lattices import read_lattices
     from kernelweave.judge import verify
@@ -108,6 +109,7 @@ _ROOMS = {
     "estimators.planning": ("plan",),
     "estimators.scanning": ("scan",),
     "interpret.explain.rows": ("explain",),
+    "interpret.variants.stream": ("variants",),
     "judge": ("verify",),
 }
 _HOME = {name: f"{__name__}.{room}" for room, names in _ROOMS.items() for name in names}
@@ -159,6 +161,7 @@ __all__ = [  # noqa: RUF022 - in the order of use: data, kernels, estimators, fi
     "plan",
     "scan",
     "explain",
+    "variants",
     "verify",
     "__version__",
 ]

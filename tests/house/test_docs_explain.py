@@ -12,3 +12,8 @@ def test_the_examples_run_from_top_to_bottom(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = examples("docs/explain.md", 1)
     assert names["told"].matrix().shape == (5, 141)
+
+
+def test_the_examples_on_variants_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert len(examples("docs/variants.md", 1)["effects"]) == 9

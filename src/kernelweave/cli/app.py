@@ -18,6 +18,7 @@ from kernelweave._version import __version__
 from kernelweave.cli.convert import convert
 from kernelweave.cli.evaluate import evaluate
 from kernelweave.cli.explaining.explain import explain
+from kernelweave.cli.explaining.variants import variants
 from kernelweave.cli.inspect import inspect
 from kernelweave.cli.options import as_option
 from kernelweave.cli.predict import predict
@@ -95,7 +96,7 @@ def sentence(error: Exception) -> str:
     return text
 
 
-for _command in (train, predict, evaluate, inspect, explain, convert):
+for _command in (train, predict, evaluate, inspect, explain, variants, convert):
     app.command()(guarded(_command))
 
 

@@ -136,7 +136,7 @@ class Scanner:
         skip_masked: bool = False,
         threshold: float | None = None,
     ):
-        rows = _training_rows(model)
+        rows = trained_sequences(model)
         self.alphabet, self.threshold = rows.alphabet, threshold
         self.window = _window(rows) if window is None else _count("window", window)
         if both_strands and self.alphabet.complement is None:
@@ -182,11 +182,12 @@ class Scanner:
                 yield Windows(names[rows[a]], starts[a:b], strands[a:b], scores[a:b])
 
 
-def _training_rows(model: Any) -> Sequences:
+def trained_sequences(model: Any) -> Sequences:
+    """Return the sequences that a model keeps; one of other rows raises."""
     core = model[-1] if hasattr(model, "steps") else model
     check_is_fitted(core, "expansion_")
     if alphabet_of(core.expansion_.rows) is None or kind_of(core.expansion_.rows).uncertain:
-        raise TypeError("Only a model that was trained on sequences can scan sequences.")
+        raise TypeError("Only a model that was trained on sequences can score windows of sequences.")
     return core.expansion_.rows
 
 

@@ -89,9 +89,17 @@ class PositionalTables:
             return _compared(rows.codes, self.kept, given, self.coef, masked)
         if self._sweeps(rows):
             return np.stack([self._swept(rows.codes, *one, engine) for one in zip(given, self.coef)], axis=1)
+        made = self._made(given, tables, masked)
+        return np.stack([one.scores(rows.codes, engine) for one in made], axis=1)
+
+    def tables(self, masked: bool) -> list[Tables]:
+        """Return the tables of each output, made at the first use; `masked` says whether new rows have such letters."""
+        return self._made(self._whole, self._tables, masked)
+
+    def _made(self, given: Array, tables: dict[bool, list[Tables]], masked: bool) -> list[Tables]:
         if masked not in tables:
             tables[masked] = [Tables(self.kept, part, coef, masked) for part, coef in zip(given, self.coef)]
-        return np.stack([one.scores(rows.codes, engine) for one in tables[masked]], axis=1)
+        return tables[masked]
 
     def _sweeps(self, rows: Any) -> bool:
         """Tell whether sorting new rows in with the kept ones costs less than looking them up in tables."""
@@ -283,14 +291,14 @@ def _score(  # type: ignore[no-untyped-def]
             out[i] += values[code]
         for i in range(len(new)):
             for t in range(first[codes[i]], first[codes[i] + 1]):
-                out[i] += _beyond(
+                out[i] += beyond(
                     new[i], position, symbols, members[position, t], lags[position, t], mask, depth, coef, sums
                 )
 
 
 @jit
-def _beyond(x, position, symbols, j, s, mask, depth, coef, sums):  # type: ignore[no-untyped-def]
-    # What kept row j gives beyond the letters that the table knows.
+def beyond(x, position, symbols, j, s, mask, depth, coef, sums):  # type: ignore[no-untyped-def]
+    """Return what kept row j gives to a row at a position beyond the letters that the table knows."""
     source, k = position + s - sums.shape[0] // 2, 0
     longest = min(sums.shape[2] - 1, sums.shape[1] - max(position, source))
     while k < longest and x[position + k] == symbols[j, source + k] and x[position + k] != mask:
@@ -307,4 +315,4 @@ def _compare(new, symbols, mask, coef, sums, out):  # type: ignore[no-untyped-de
                     for s in range(sums.shape[0]):
                         source = position + s - sums.shape[0] // 2
                         if source >= 0 and source < sums.shape[1] and new[i, position] == symbols[j, source]:
-                            out[i] += _beyond(new[i], position, symbols, j, s, mask, 0, coef, sums)
+                            out[i] += beyond(new[i], position, symbols, j, s, mask, 0, coef, sums)

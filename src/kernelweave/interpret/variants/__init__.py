@@ -1,0 +1,1 @@
+"""What the variants of a genome change."""
