@@ -3,6 +3,7 @@
 from kernelweave.data.generators.datasets import (
     make_complementary,
     make_linear_plus_rbf,
+    make_peaks,
     make_sines,
     make_splice,
     make_stars,
@@ -12,6 +13,7 @@ from kernelweave.data.generators.datasets import (
 __all__ = [
     "make_complementary",
     "make_linear_plus_rbf",
+    "make_peaks",
     "make_sines",
     "make_splice",
     "make_stars",

@@ -63,7 +63,7 @@ def columns_of(path):
 # teaching
 
 
-@pytest.mark.parametrize("command", ["train", "predict", "evaluate", "inspect", "convert"])
+@pytest.mark.parametrize("command", ["train", "predict", "evaluate", "inspect", "negatives", "convert"])
 def test_help_teaches_by_example(command):
     text = run(command, "--help").stdout
     assert f"kernelweave {command} " in text

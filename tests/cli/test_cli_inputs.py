@@ -79,3 +79,35 @@ def test_mistakes(folder, monkeypatch, mistake):
     arguments, code, message = MISTAKES[mistake]
     monkeypatch.chdir(folder)
     assert message in " ".join(run(*arguments, code=code).stderr.replace("│", " ").split())
+
+
+def test_negatives(folder, tmp_path):
+    common = ["negatives", folder / "peaks.bed", "--genome", folder / "genome.fa", "--gc", "0.2"]
+    said = run(*common, "--out", tmp_path / "n.bed").stdout
+    assert "for 60 peaks" in said
+    assert "G and C" in said
+    run(*common, "--out", tmp_path / "again.bed")
+    assert (tmp_path / "n.bed").read_text() == (tmp_path / "again.bed").read_text()
+    run(*common, "--out", tmp_path / "n.fa")
+    same = kw.read(tmp_path / "n.bed", genome=folder / "genome.fa").X
+    assert same == kw.read(tmp_path / "n.fa").X
+    run("negatives", folder / "peaks.bed", "--genome", folder / "genome.fa", "--shuffle", "--out", tmp_path / "s.fa")
+    assert kw.read(tmp_path / "s.fa").X.shape == (60, 40)
+
+
+WRONG = {
+    "no genome": ([], "name the FASTA file that they are of: --genome"),
+    "copies of shuffles": (["--shuffle", "--copies", "2"], "--copies is about places of a genome; --shuffle"),
+    "width without a genome": (["--shuffle", "--width", "9"], "--width is about places of a genome"),
+    "excluded": (["--shuffle", "--exclude", "peaks.bed"], "--exclude is about places of a genome"),
+    "no place": (["--genome", "genome.fa", "--exclude", "all.bed"], "No place of genome.fa is like"),
+    "no file": (["--genome", "genome.fa", "--exclude", "no.bed"], "no.bed does not exist"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", WRONG)
+def test_mistakes_about_negatives(folder, monkeypatch, mistake):
+    monkeypatch.chdir(folder)
+    (folder / "all.bed").write_text("chr1\t0\t6000\n")
+    arguments, message = WRONG[mistake]
+    assert message in run("negatives", "peaks.bed", *arguments, "--out", "x.bed", code=1).stderr

@@ -20,6 +20,7 @@ from kernelweave.cli.evaluate import evaluate
 from kernelweave.cli.explaining.explain import explain
 from kernelweave.cli.explaining.variants import variants
 from kernelweave.cli.inspect import inspect
+from kernelweave.cli.negatives import negatives
 from kernelweave.cli.options import as_option
 from kernelweave.cli.predict import predict
 from kernelweave.cli.show import FAILED, INTERRUPTED, heard, one_line
@@ -96,7 +97,7 @@ def sentence(error: Exception) -> str:
     return text
 
 
-for _command in (train, predict, evaluate, inspect, explain, variants, convert):
+for _command in (train, predict, evaluate, inspect, explain, variants, negatives, convert):
     app.command()(guarded(_command))
 
 

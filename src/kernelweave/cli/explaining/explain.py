@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from kernelweave.cli import options as o
 from kernelweave.cli.options.groups import SHOW, option
-from kernelweave.cli.paths import check_readable
+from kernelweave.cli.paths import check_readable, rows_of
 from kernelweave.cli.show import Output
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Telling:
 @o.grouped("labels", "negative")
 def explain(
     model: o.Model,
-    data: o.Rows,
+    data: o.Rows = None,
     *,
     out: o.TableOut = None,
     telling: Telling,
@@ -90,7 +90,8 @@ def explain(
     """
     say = Output(show.json, show.quiet)
     out = None if out == "-" else out
-    check_readable(model, data, reading.symbols, telling.compare)
+    data, reading = rows_of(data, reading)
+    check_readable(model, data, reading.symbols, reading.genome, telling.compare)
     placing.chosen()
     telling.check(out)
     from kernelweave.estimators import load

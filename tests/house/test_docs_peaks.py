@@ -1,0 +1,38 @@
+"""The page on peaks runs as it is written: its shell blocks in a shell, its Python blocks in Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from pages import ROOT, examples
+
+
+def test_the_path_from_peaks_to_windows(tmp_path):
+    blocks = re.findall(r"^```bash\n(.*?)^```", (ROOT / "docs/peaks.md").read_text(), flags=re.DOTALL | re.MULTILINE)
+    assert len(blocks) >= 4
+    script = "set -euo pipefail\n" + "\n".join(blocks) + (
+        "\nkernelweave evaluate peaks.kw test_peaks.narrowPeak --genome genome.fa --negative test_others.bed --json"
+        " > evaluated.json\n"
+    )  # fmt: skip
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "evaluated.json").read_text())
+    assert found["auroc"]["value"] > 0.85
+    hits = [line.split("\t") for line in (tmp_path / "hits.tsv").read_text().splitlines()[1:]]
+    summits = [int(line.split("\t")[1]) + int(line.split("\t")[9])
+               for line in (tmp_path / "test_peaks.narrowPeak").read_text().splitlines()]  # fmt: skip
+    right = sum(any(int(hit[1]) <= summit < int(hit[2]) for summit in summits) for hit in hits)
+    assert right > 0.5 * len(hits) > 0  # a tenth of all windows hold a summit
+
+
+def test_the_python_blocks_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = examples("docs/peaks.md", 2)
+    assert names["data"].X.shape == (60, 200)
+    assert len(names["found"].intervals) + len(names["found"].lacking) == 60
