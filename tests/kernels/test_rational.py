@@ -305,7 +305,7 @@ def test_many_strings_have_a_gram_matrix_but_no_list(monkeypatch):
 
 
 def test_machines_too_large_to_be_deterministic_serve_as_they_are(monkeypatch):
-    from kernelweave.kernels.strings.rational import rows as rational_rows
+    from kernelweave.automata import rows as machine_rows
 
     def refuse(machine):
         raise ValueError("too many states")
@@ -328,9 +328,9 @@ def test_longest_outputs():
 
 
 def test_blocks_of_rows(monkeypatch):
-    from kernelweave.kernels.strings.rational import rows as rational_rows
+    from kernelweave.automata import rows as machine_rows
 
-    monkeypatch.setattr(rational_rows, "PAIRS_AT_A_TIME", 5)
+    monkeypatch.setattr(machine_rows, "PAIRS_AT_A_TIME", 5)
     kernel, X = Rational(ngram_counter(ABC, 2)), sequences(["abca", "bcab", "aaab", "cab", "ca"])
     K, A = NGram(2).gram(X), kernel.prepare(X)
     np.testing.assert_allclose(kernel.block(A, A), K)

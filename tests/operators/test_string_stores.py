@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 
 import kernelweave as kw
+from kernelweave.automata import Transducer, compose, inverse, ngram_counter
+from kernelweave.automata.minimal import machines
 from kernelweave.engines import Serial
+from kernelweave.kernels import Rational
 from kernelweave.losses import make_loss
-from kernelweave.operators.automata.descent import STRING_STORES, StringRows
+from kernelweave.operators.automata.rows import row_machines
+from kernelweave.operators.automata.weights import STRING_STORES
 from kernelweave.operators.base import DESCENT_STORES
 from kernelweave.operators.features.operator import FeatureOperator
 from kernelweave.solvers.loop import Stop, run
@@ -55,8 +59,9 @@ def labels(X):
         (kw.NGram(3, cumulative=True).normalized(), texts),
         (kw.GappyNGram(2, 0.5), texts),
         (0.5 * kw.NGram(2, cumulative=True), lattices),
+        (0.5 * Rational(ngram_counter(LETTERS, 2)).normalized(), lattices),
     ],
-    ids=["n-grams", "all lengths, unit rows", "gaps", "lattices"],
+    ids=["n-grams", "all lengths, unit rows", "gaps", "lattices", "a transducer, unit rows"],
 )
 def test_every_store_gives_the_same_classifier(store, kernel, make):
     X = make(20)
@@ -106,7 +111,7 @@ def test_first_pass_of_the_papers_example(store):
 def test_sizes_of_the_automata():
     """The tree has an edge for each prefix; the minimal automaton is never larger; the sum has every row's own tree."""
     X = texts(30, 5)
-    rows = StringRows(kw.NGram(3), X)
+    rows = row_machines(kw.NGram(3), X)
     prefixes = {text[i : i + k] for text in X.to_strings() for k in (1, 2, 3) for i in range(len(text) - 2)}
     made = {name: store(rows) for name, store in STRING_STORES.items()}
     for weights in made.values():
@@ -127,10 +132,96 @@ def test_clear_errors():
         DualCoordinate(store="hash")
     fixed = kw.Sequences.from_strings(["abcde", "aabbc", "edcba"] * 5, alphabet=LETTERS)
     machine = kw.KernelClassifier(kw.WeightedDegree(3), solver="dual_coordinate", solver_params={"store": "trie"})
-    with pytest.raises(TypeError, match="store='trie' holds strings of any place; this kernel needs store='indexed'"):
+    with pytest.raises(
+        TypeError, match=r"store='trie' keeps the strings .* does not count strings; use store='indexed'"
+    ):
         machine.fit(fixed, [1, -1, 1] * 5)
     machine.set_params(kernel=kw.GappedKmer(3, 2))
+    with pytest.raises(TypeError, match=r"store='trie' keeps .* but GappedKmer\(3, 2\) does not count strings; use"):
+        machine.fit(X, y)
+    machine.set_params(kernel=kw.NGram(1) + kw.NGram(2))
     with pytest.raises(
-        TypeError, match=r"store='trie' keeps the strings .* GappedKmer\(3, 2\) does not list them; use"
+        TypeError, match=r"but Sum\(.*NGram\(2\)\]\) is made of several kernels; use store='indexed', or"
     ):
         machine.fit(X, y)
+    machine.set_params(kernel=Rational(copying()), solver_params={"store": "trie"})
+    with pytest.raises(ValueError, match=r"Row 0 has strings with 8\.38861e\+06 prefixes, .* up to 1,000,000 of a row"):
+        machine.fit(sausages(4, 22), [1, -1, 1, -1])
+    arcs = [(0, 0, letter, letter, 0.5) for letter in "abcde"]
+    endless = Transducer.from_arcs([*arcs, (0, 0, None, "b", 0.25)], [0], LETTERS)
+    machine.set_params(kernel=Rational(endless), solver_params={"store": "minimal"})
+    with pytest.raises(ValueError, match=r"store='minimal' needs rows of finitely many paths.*use store='naive'"):
+        machine.fit(texts(4, 3), [1, -1, 1, -1])
+
+
+def copying():
+    """The kernel of equal strings: each row is compared as a distribution over whole strings."""
+    return Transducer.from_arcs([(0, 0, letter, letter, 1.0) for letter in "abcde"], [0], LETTERS)
+
+
+def sausages(n, places, alike=False):
+    """Lattices with two of three letters at each place, of any weight or of one half: 2^places strings each."""
+    seed = np.random.default_rng(11)
+    made = []
+    for _ in range(n):
+        arcs = []
+        for place in range(places):
+            for letter in seed.choice(3, 2, replace=False):
+                arcs.append((place, place + 1, int(letter), 0.5 if alike else float(seed.uniform(0.2, 0.8))))
+        made.append((arcs, [places]))
+    return kw.Lattices.from_arcs(made, alphabet=LETTERS)
+
+
+@pytest.mark.parametrize("store", ["minimal", "naive"])
+def test_lattices_of_exponentially_many_strings_train_by_their_arcs(store):
+    """2^60 strings a row: neither training nor scoring lists them; the classifier is that of the Gram matrix."""
+    X, y = sausages(8, 60, alike=store == "minimal"), np.array([1, -1] * 4)
+    kernel = Rational(copying()).normalized()
+    options = {"C": 2.0, "tol": 1e-9, "fit_intercept": "regularized"}
+    one = kw.KernelClassifier(kernel, solver="dual_coordinate", solver_params={"store": store}, **options).fit(X, y)
+    other = kw.KernelClassifier(kernel, solver="smo", **options).fit(X, y)
+    assert one.memory_plan_.kind == "automata"
+    assert one.trace_["arcs"][-1] < 20_000
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=0, atol=1e-7)
+    assert one.converged_
+
+
+def test_a_sum_that_has_no_small_deterministic_automaton(monkeypatch):
+    """Of strings that many rows share, each with other weights, nearly every prefix has a residual of its own."""
+    monkeypatch.setattr(machines, "MOST_NODES", 5000)
+    options = {"solver": "dual_coordinate", "solver_params": {"store": "minimal"}, "C": 2.0}
+    with pytest.raises(ValueError, match=r"more than 5,000 states for a single row; .* store='naive'"):
+        kw.KernelClassifier(Rational(copying()).normalized(), **options).fit(sausages(8, 40), [1, -1] * 4)
+
+
+@pytest.mark.parametrize("store", AUTOMATA)
+@pytest.mark.parametrize("make", [texts, lattices], ids=["strings", "lattices"])
+def test_a_transducer_as_a_whole_descends_by_equation_1(store, make):
+    """W is over the input strings of the rows; the kernel need not be given as T o T^-1."""
+    X = make(14)
+    y = labels(X)
+    T = ngram_counter(LETTERS, 2)
+    options = {"C": 0.5, "solver": "dual_coordinate", "tol": 1e-8, "fit_intercept": "regularized", "max_iter": 3000}
+    whole = Rational(compose(T, inverse(T)), decomposed=False)
+    one = kw.KernelClassifier(whole, solver_params={"store": store}, **options).fit(X, y)
+    other = kw.KernelClassifier(Rational(T), **options).fit(X, y)
+    assert one.converged_
+    assert one.objective_ == pytest.approx(other.objective_, rel=1e-7)
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=0, atol=1e-4)
+    rows = row_machines(whole, X)
+    weights = STRING_STORES[store](rows)
+    for row in range(len(X)):
+        weights.add(row, 1.0 + row)
+    wanted = whole.gram(X) @ np.arange(1.0, len(X) + 1.0)
+    np.testing.assert_allclose([weights.look_up(row) for row in range(len(X))], wanted, rtol=1e-10)
+
+
+def test_rows_that_write_without_end_descend_by_the_sum_of_their_machines():
+    endless = Transducer.from_arcs(
+        [(0, 0, "a", "a", 0.5), (0, 0, "b", "b", 0.5), (0, 0, None, "b", 0.25)], [0], LETTERS
+    )
+    X = kw.Sequences.from_strings(["ab", "ba", "aab", "b", "aba", "bb"], alphabet=LETTERS)
+    y, options = [1, -1, 1, -1, 1, -1], {"C": 3.0, "tol": 1e-8, "fit_intercept": "regularized"}
+    one = kw.KernelClassifier(Rational(endless), solver="dual_coordinate", solver_params={"store": "naive"}, **options)
+    other = kw.KernelClassifier(Rational(endless), solver="smo", **options).fit(X, y)
+    np.testing.assert_allclose(one.fit(X, y).decision_function(X), other.decision_function(X), atol=1e-5)

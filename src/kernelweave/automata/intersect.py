@@ -158,7 +158,7 @@ def _walk(  # type: ignore[no-untyped-def]
             continue
         heads[p] = -1
         if links[pair, 1] >= 0:
-            _add_up(pair, met, links, values)
+            add_up(pair, met, links, values)
         while pair >= 0:
             q, v, following = links[pair, 0], values[pair], links[pair, 1]
             links[pair, 1], spare = spare, pair
@@ -197,7 +197,7 @@ def _walk(  # type: ignore[no-untyped-def]
 
 
 @jit
-def _add_up(pair, met, links, values):  # type: ignore[no-untyped-def]
+def add_up(pair, met, links, values):  # type: ignore[no-untyped-def]
     """Add the values of pairs with the same second state to the first of them, and take the others off the list."""
     first, last = pair, pair
     while pair >= 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -46,6 +47,37 @@ class AcceptorTable:
     def arrays(self) -> tuple[Array, ...]:
         """What the loops read."""
         return self.starts, self.target, self.labels, self.weights, self.finals, self.state_offsets
+
+    @cached_property
+    def deterministic(self) -> bool:
+        """Whether no state of any acceptor has two arcs with the same label."""
+        same = self.labels[1:] == self.labels[:-1]
+        same[self.starts[1:-1][(self.starts[1:-1] > 0) & (self.starts[1:-1] < len(self.labels))] - 1] = False
+        return not same.any()
+
+    @cached_property
+    def rises(self) -> bool:
+        """Whether every arc leads to a state of a higher number; only machines that `pack` has not seen may not."""
+        first = np.repeat(self.state_offsets[:-1], np.diff(self.state_offsets))
+        source = np.repeat(np.arange(len(self.finals)) - first, np.diff(self.starts))
+        return bool((self.target > source).all())
+
+    def acceptors(self) -> list[Transducer]:
+        """Return the acceptors one by one."""
+        made = []
+        for row in range(len(self)):
+            starts, target, labels, weights, finals = self.machine(row)
+            source = np.repeat(np.arange(len(finals), dtype=np.int32), np.diff(starts))
+            made.append(Transducer(source, target, labels, labels, weights, finals, self.alphabet))
+        return made
+
+    def machine(self, row: int) -> tuple[Array, ...]:
+        """Return starts, target, labels, weights and finals of one acceptor; views, with starts counted from 0."""
+        first, last = self.state_offsets[row], self.state_offsets[row + 1]
+        starts = self.starts[first : last + 1]
+        arcs = slice(starts[0], starts[-1])
+        rows = self.target[arcs], self.labels[arcs], self.weights[arcs], self.finals[first:last]
+        return starts - starts[0], *rows
 
 
 def pack(acceptors: Sequence[Transducer] | Lattices) -> AcceptorTable:

@@ -15,7 +15,7 @@ import numpy as np
 from kernelweave.data.blocks import sample_rows, spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels import Kernel
-from kernelweave.kernels.abilities import Features, Positional, has_codes
+from kernelweave.kernels.abilities import Features, Positional, Transduced, has_codes
 from kernelweave.operators.expansion.rows import RowExpansion
 from kernelweave.operators.features.vocabulary import Vocabulary
 
@@ -54,12 +54,21 @@ def _shares_nothing(kernel: Kernel, X: Any, engine: Engine) -> bool:
         return not _same_letters(kernel, sample) and _diagonal_alone(kernel, X, engine)
     if not has_codes(kernel):
         return False
+    if any(isinstance(leaf.kernel, Transduced) for leaf in kernel.leaves()) and _values_between(kernel, sample):
+        return False  # a lattice may have a million strings, and kernel values need no list of them
     try:
         return not _repeated(kernel, [sample]) and not _repeated(
             kernel, (X[cut] for cut in spans(X.shape[0], TOGETHER))
         )
     except ValueError:  # features that cannot be listed
         return False
+
+
+def _values_between(kernel: Kernel, rows: Any) -> bool:
+    """Return whether two of a few rows have a kernel value that is not zero."""
+    values = kernel.gram(rows)
+    np.fill_diagonal(values, 0.0)
+    return bool(values.any())
 
 
 def _same_letters(kernel: Positional, rows: Any) -> bool:

@@ -10,12 +10,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import comb
 from operator import attrgetter
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from kernelweave._numba.csr import CSR, coded
 from kernelweave.kernels.base import Array, Combination, Kernel, Wrapper
+
+if TYPE_CHECKING:
+    from kernelweave.automata.rows import MachineRows
 
 MOST_PATTERNS = 4096
 """More choices of places of an l-mer than this are not tried."""
@@ -247,6 +250,14 @@ class Positional(Protocol, metaclass=_Ability):
 
     def shift_weights(self) -> Array:
         """Return m, (S + 1,)."""
+
+
+@runtime_checkable
+class Transduced(Protocol, metaclass=_Ability):
+    """Ability: rows are automata and kernel values sums over pairs of their paths, which need no list of strings."""
+
+    def machines(self, X: Any) -> MachineRows:
+        """Return what each row writes and what is read of it."""
 
 
 @runtime_checkable

@@ -194,9 +194,9 @@ KMER_STORES = ("map", "sorted", "trie")
 """How working sets can keep the normal vector of positioned k-mers, beside the index that is the fastest."""
 DESCENT_STORES = {
     "indexed": "a flat array over numbered features; the fastest",
-    "trie": "a tree of prefixes, followed letter by letter for each string",
+    "trie": "a tree of prefixes, followed letter by letter along each string of a row",
     "minimal": "the minimal deterministic automaton, changed in place",
-    "naive": "the sum of the automata of all rows, gone through as a whole in each step",
+    "naive": "the sum of the automata of all support rows as it is, followed as a whole in each step",
 }
 """How coordinate descent can keep the normal vector: over numbered features, or as an automaton of strings."""
 

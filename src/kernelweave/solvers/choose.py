@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kernelweave.operators.base import (
+    DESCENT_STORES,
     KMER_STORES,
     AtOnce,
     Dense,
@@ -71,9 +72,12 @@ class Chosen(NamedTuple):
 
 
 def svm_need(name: str, params: dict[str, Any] | None = None) -> tuple[str, str | None]:
-    """Return what a solver needs of one kernel, and the store of k-mers that its parameters ask for."""
+    """Return what a solver needs of one kernel, and the store of k-mers or strings that its parameters ask for."""
     _check_name(name, SVM_NEEDS)
-    store = _as_dict(params).get("store") if name == "chunking" else None
+    asked = _as_dict(params).get("store")
+    if name == "dual_coordinate" and asked in DESCENT_STORES and asked != "indexed":
+        return "automata", asked
+    store = asked if name == "chunking" else None
     if store not in (None, *KMER_STORES):
         known = ", ".join(repr(one) for one in KMER_STORES)
         raise ValueError(f"store={store!r} is not one of {known}, in which solver='chunking' can keep k-mers.")

@@ -14,7 +14,8 @@ it (the prefix joins that state, and ours is given back) or takes it in.  A stat
 register, all others keep their lists, and no two have the same one: the automaton is minimal again.  The cost is the
 sum, over prefixes of the added strings, of one plus the number of arcs there, in time and in new memory; arrays and
 register double when full, so this holds on average over the updates.  States elsewhere cost nothing; a state on the way
-costs as much as it has arcs, so that over a large alphabet each string pays for all arcs of the initial state.
+costs as much as it has arcs, so that over a large alphabet each string pays for all arcs of the initial state.  A whole
+automaton is added by another loop (`union`), which lists no strings and changes the initial state where it is.
 
 **Exact.**  Minimality asks whether vectors are proportional, and for real numbers known by their roundings no algorithm
 can tell: 0.1 + 0.2 and 0.3 are equal weights and different doubles.  What can be had is this.
@@ -47,6 +48,7 @@ import numpy as np
 
 from kernelweave.automata.base import Array, Transducer
 from kernelweave.automata.minimal.loops import DEPTH, ROW, TOUCHED, TOUCHED_ITEMS, Path, advance
+from kernelweave.automata.minimal.machines import Machines
 from kernelweave.automata.minimal.pool import (
     ENDS,
     ENTRY_TOP,
@@ -71,6 +73,7 @@ from kernelweave.automata.minimal.register import (
     check_whole,
     rules_for,
 )
+from kernelweave.automata.pack import AcceptorTable, pack
 
 
 class MinimalStore:
@@ -113,7 +116,7 @@ class MinimalStore:
         """Forget all strings."""
         self._pool = new_pool()
         new_entry(self._pool)
-        self._path = _new_path(1, 1)
+        self._path, self._machines = _new_path(1, 1), Machines()
 
     @property
     def n_states(self) -> int:
@@ -128,7 +131,7 @@ class MinimalStore:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        return self._pool.nbytes + sum(array.nbytes for array in self._path)
+        return self._pool.nbytes + self._machines.nbytes + sum(array.nbytes for array in self._path)
 
     @property
     def touched(self) -> int:
@@ -164,6 +167,60 @@ class MinimalStore:
         self._prepare(*strings.shape)
         if len(strings):
             self._run(strings, deltas)
+
+    def add_machine(self, machine: Transducer, step: float = 1.0) -> None:
+        """Add `step` times the weights of an automaton, whose strings are not listed.
+
+        Parameters
+        ----------
+        machine : acyclic deterministic acceptor without epsilons (`determinize` makes one)
+        step : finite number
+
+        Examples
+        --------
+        >>> from kernelweave.automata import Transducer
+        >>> store = MinimalStore(exact=True)
+        >>> arcs = [(place, place + 1, letter, 1.0 + letter) for place in range(40) for letter in range(2)]
+        >>> store.add_machine(Transducer.from_arcs(arcs, finals=[40]))  # 2^40 strings
+        >>> store
+        <minimal automaton, 41 states, 80 arcs>
+        """
+        from kernelweave.automata.algorithms.determinize import is_deterministic
+
+        if not is_deterministic(machine):
+            raise ValueError("The automaton is not deterministic, or has epsilon arcs; use determinize first.")
+        self.add_row(pack([machine]), 0, step)
+
+    def add_row(self, table: AcceptorTable, row: int, step: float = 1.0) -> None:
+        """Add `step` times one automaton of a table, which must be as `add_machine` wants it."""
+        if not np.isfinite(step):
+            raise ValueError(f"step={step!r} must be a finite number.")
+        machine = table.machine(row)
+        if self.exact:
+            check_whole(*machine[3:], np.array([step]))
+        if step == 0.0 or not len(machine[4]):
+            return
+        self._pool, fine = self._machines.add(self._pool, self._rules, machine, float(step))
+        self._path.place[[TOUCHED, TOUCHED_ITEMS]] = self._machines.touched, self._machines.touched_arcs
+        if not fine:
+            self.clear()
+            raise OverflowError(
+                "A weight or the ratio of two weights left the range in which numbers are exact; the store is empty "
+                "now: scale the weights and add them again."
+            )
+
+    def total(self, machine: Transducer) -> float:
+        """Return D(A o W), the sum over all strings of the product of two automata's weights.
+
+        Parameters
+        ----------
+        machine : A, an acyclic acceptor without epsilons, deterministic or not
+        """
+        return self.total_row(pack([machine]), 0)
+
+    def total_row(self, table: AcceptorTable, row: int) -> float:
+        """Return D(A o W) of one automaton of a table."""
+        return self._machines.total(self._pool, table.machine(row), not table.rises)
 
     def look_up(self, strings: Array, values: Array) -> float:
         """Return the sum of value_z W(z) over strings z; sorted strings are found fastest."""

@@ -76,6 +76,18 @@ def grown(pool: Pool, status: int) -> Pool:
     return larger
 
 
+def roomy(pool: Pool, entries: int, items: int) -> Pool:
+    """Return a pool in which so many more entries and items fit, blocks of items counted in full."""
+    while pool.tops[ENTRY_TOP] + entries > len(pool.entries):
+        pool = grown(pool, FULL_ENTRIES)
+    while pool.tops[ITEM_TOP] + items > len(pool.weights):
+        pool.tops[WANTED] = items
+        pool = grown(pool, FULL_ITEMS)
+    while pool.tops[LIVE] + entries > len(pool.heads):
+        pool = grown(pool, FULL_HEADS)
+    return pool
+
+
 def _doubled(array: Array, more: int = 0) -> Array:
     larger = np.zeros((2 * len(array) + more, *array.shape[1:]), array.dtype)
     larger[: len(array)] = array

@@ -7,10 +7,13 @@ import numpy as np
 from kernelweave._numba import jit
 from kernelweave._numba.borrow import borrowed
 from kernelweave.automata.base import EPSILON
+from kernelweave.automata.intersect import add_up
 from kernelweave.automata.minimal.pool import COUNT, NOTHING, REFERENCES, START
 from kernelweave.automata.minimal.register import LARGEST_WHOLE
 
 ROOT = 0
+LONG = 8
+"""Where a state has this many times the arcs that are looked for, it is searched by halves, not one by one."""
 
 
 @jit
@@ -59,6 +62,91 @@ def arc_with(pool, state, label):  # type: ignore[no-untyped-def]
         else:
             high = middle
     return low if low < stop and pool.items[low, 0] == label else NOTHING
+
+
+@jit
+def item_from(pool, at, end, label, halves):  # type: ignore[no-untyped-def]
+    """Return the first item from `at` on whose label is not smaller, or `end`: one by one, or by halves."""
+    if not halves:
+        while at < end and pool.items[at, 0] < label:
+            at += 1
+        return at
+    while at < end:
+        middle = (at + end) // 2
+        if pool.items[middle, 0] < label:
+            at = middle + 1
+        else:
+            end = middle
+    return at
+
+
+@jit
+def machine_total(owned_pool, machine, heads, met, links, values):  # type: ignore[no-untyped-def]
+    """Return whether there was space for all pairs, and D(A o W): the sweep of `intersect`, with W in the pool.
+
+    The states of A come in topological order, and one sweep is enough.  Where A has cycles, `heads` has two lines: W
+    has none, so that strings end, and each sweep takes all pairs of states one letter further.
+
+    heads[:, p] : the last pair that came to wait at p, -1 for none, as at the start and at the end
+    met[q] : the pair in which q was met first at this state, -1 in between;  links, values : as in `intersect`
+    """
+    pool = borrowed(owned_pool)
+    total, used, spare, more = 0.0, 1, -1, True
+    now, later = 0, heads.shape[0] - 1
+    heads[0, 0], links[0, 0], links[0, 1], values[0] = 0, ROOT, NOTHING, 1.0
+    while more:
+        more = False
+        for p in range(heads.shape[1]):
+            pair = np.int64(heads[now, p])
+            if pair < 0:
+                continue
+            heads[now, p] = NOTHING
+            if links[pair, 1] >= 0:
+                add_up(pair, met, links, values)
+            while pair >= 0:
+                following = np.int64(links[pair, 1])
+                q, v = links[pair, 0], values[pair]
+                links[pair, 1], spare = spare, pair
+                ended, used, spare = pairs_behind(pool, machine, p, q, v, heads[later], links, values, used, spare)
+                if used < 0:
+                    heads[:] = NOTHING
+                    return False, total
+                total += ended
+                more = now != later
+                pair = following
+        now, later = later, now
+    return True, total
+
+
+@jit
+def pairs_behind(pool, machine, p, q, v, heads, links, values, used, spare):  # type: ignore[no-untyped-def]
+    """Let the pairs behind (p, q) wait; return what ends there, and how many pairs are in use, -1 if too many."""
+    starts, target, labels, weights, finals = machine
+    at, ended = np.int64(pool.entries[q, START]), 0.0
+    end = at + pool.entries[q, COUNT]
+    if at < end and pool.items[at, 0] == EPSILON:
+        ended = v * finals[p] * pool.weights[at]
+        at += 1
+    halves = end - at > LONG * (starts[p + 1] - starts[p])
+    for arc in range(starts[p], starts[p + 1]):
+        at = item_from(pool, at, end, labels[arc], halves)
+        if at == end:
+            break
+        if pool.items[at, 0] != labels[arc]:
+            continue
+        place = spare
+        if spare >= 0:
+            spare = np.int64(links[spare, 1])
+        elif used < values.shape[0]:
+            place = used
+            used += 1
+        else:
+            return ended, -1, spare
+        there = target[arc]
+        links[place, 0], links[place, 1] = pool.items[at, 1], heads[there]
+        values[place] = v * weights[arc] * pool.weights[at]
+        heads[there] = place
+    return ended, used, spare
 
 
 @jit

@@ -20,7 +20,7 @@ from typing import Any, cast
 import numpy as np
 
 from kernelweave.data.kinds import n_rows
-from kernelweave.kernels.abilities import Features, Positional, Square, has_codes
+from kernelweave.kernels.abilities import Features, Positional, Square, Transduced, has_codes
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.base import width as row_width
 from kernelweave.kernels.tree import Centred, On, Scaled, Sum
@@ -44,6 +44,8 @@ MAKING, CURVE = 240.0, 120.0
 multiplications of a matrix product (measured: 30 and 15 ns against 0.12 ns)."""
 STORED_BYTES = 256e6
 """Bytes of weights of codes that a model file holds: so many are read, checked and numbered in two to three seconds."""
+STRINGS_A_ROW = 100
+"""Strings of a lattice for each row that the model keeps from which on kernel values, which list none, cost less."""
 WIDEST = 4096
 """Columns of a table up to which a quadratic form is held as a matrix."""
 
@@ -247,6 +249,9 @@ def _coded(kernel: Kernel, row: Any, rows: int, outputs: int) -> str:
     try:
         found = cast(Features, kernel).counts(row)
     except ValueError:  # more features than can be listed: kernel values have no such limit
+        return "values"
+    many = len(found.values) > STRINGS_A_ROW * rows
+    if many and any(isinstance(leaf.kernel, Transduced) for leaf in kernel.leaves()):
         return "values"
     words, most = found.codes.shape[1], max(1, len(found.values)) * rows
     if words == 1:

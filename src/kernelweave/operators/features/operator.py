@@ -166,14 +166,14 @@ class FeatureOperator:
 
     def stored(self, store: str) -> Descent:
         """Return a weight vector that is an automaton, for coordinate descent on all rows."""
-        from kernelweave.operators.automata.descent import STRING_STORES, StringDescent, StringRows
+        from kernelweave.operators.automata.descent import AutomatonOperator
+        from kernelweave.operators.automata.rows import no_machines
 
-        if not isinstance(self.kernel, Features) or self.kernel.kind != "strings":
-            raise TypeError(
-                f"store={store!r} keeps the strings that a kernel counts, and {self.kernel or 'a sum'!r} does not list "
-                "them; use store='indexed'."
-            )
-        return StringDescent(STRING_STORES[store](StringRows(self.kernel, self.X)), self.descent(None, np.float64))
+        if self.kernel is None:
+            raise TypeError(f"store={store!r} keeps the strings of one kernel; a sum of kernels needs store='indexed'.")
+        if (reason := no_machines(self.kernel, store)) is not None:
+            raise TypeError(reason)
+        return AutomatonOperator(self.kernel, self.X, store).stored(store)
 
 
 class FeatureDescent:

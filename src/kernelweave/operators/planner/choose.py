@@ -12,6 +12,7 @@ from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Kernel
 from kernelweave.operators.base import Operator
 from kernelweave.operators.memory import show_bytes
+from kernelweave.operators.planner.automata import StringAutomata
 from kernelweave.operators.planner.candidate import Candidate, CannotHold
 from kernelweave.operators.planner.columns import FewFeatures, RecomputedColumns, SparseScores, StoredColumns
 from kernelweave.operators.planner.design import DesignInMemory, StreamedDesign
@@ -36,6 +37,7 @@ CANDIDATES: tuple[Candidate, ...] = (
     LmerTable(),
     SharedPatterns(),
     SparseFeatures(),
+    StringAutomata(),
     DenseValues("float64"),
     DenseValues("float32"),
     KmerStore("sorted"),
@@ -139,7 +141,7 @@ def choose(task: Task) -> Choice:
             f"{what[0].upper()}{what[1:]} take {show_bytes(least.bytes(task))}, more than the memory_limit of "
             f"{show_bytes(task.budget)}; raise the limit or {least.remedy}."
         )
-    if task.store is not None:
+    if task.store is not None and task.need != "automata":
         raise ValueError(f"{dict(found.passed_over)[task.store]}.")
     raise found.fault or TypeError(found.passed_over[-1][1])
 

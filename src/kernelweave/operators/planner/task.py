@@ -33,6 +33,7 @@ NEEDS = {
     "whole": "few products of one kernel with whole vectors",
     "values": "values of one kernel",
     "features": "a normal vector over the features of one kernel",
+    "automata": "a normal vector of one kernel, kept as an automaton of strings",
     "parts": "products of each of several kernels",
     "vectors": "one number a row of each of several kernels",
     "design": "the features of several kernels side by side",
@@ -57,7 +58,8 @@ class Task:
     limit : bytes, a text such as "4GB", or "auto"
     tol : the relative gap that will be asked for; decides on the precision
     need : what the solver needs of them, one of `NEEDS`
-    store : "map", "sorted" or "trie" where the normal vector of positioned k-mers is to be kept there, else None
+    store : "map", "sorted" or "trie" where the normal vector of positioned k-mers is to be kept there; "trie",
+        "minimal" or "naive" where that of strings is to be an automaton (need "automata"); else None
     maps : of the rows before, where X is a further block of a stream
     table : the columns of X that the features of all kernels are, where that is known already
     """

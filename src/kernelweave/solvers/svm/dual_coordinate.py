@@ -89,7 +89,7 @@ class DualCoordinate(Resumable):
         box = problem.loss.separable(problem.y, problem.cost)
         if box is None:
             raise TypeError(f"{problem.loss.name} loss has no separable dual; use solver='newton'.")
-        if not isinstance(problem.operator, PrimalOperator):
+        if self.store == "indexed" and not isinstance(problem.operator, PrimalOperator):
             raise TypeError(
                 "solver='dual_coordinate' needs a kernel with explicit features and without shifts (such as "
                 "WeightedDegree, Spectrum); use 'smo' or 'chunking' for this one."
@@ -119,7 +119,7 @@ class DualCoordinate(Resumable):
             assert isinstance(problem.operator, PrimalOperator)
             return problem.operator.descent(None, self.dtype)
         if not isinstance(problem.operator, StringFeatures):
-            raise TypeError(f"store={self.store!r} holds strings of any place; this kernel needs store='indexed'.")
+            raise TypeError(f"store={self.store!r} keeps strings; this kernel needs store='indexed'.")
         return problem.operator.stored(self.store)
 
     def _middle(self) -> float:
@@ -229,10 +229,10 @@ class DualCoordinate(Resumable):
     def _enter(self, rows: Array, descent: Descent | None = None) -> None:
         """Give some rows a normal vector of their own; all others stay as they are."""
         n = self.problem.operator.n
-        small = len(rows) < COMPACT * n and self.store == "indexed"
-        assert isinstance(self.problem.operator, PrimalOperator)
+        own = len(rows) < COMPACT * n and self.store == "indexed"
+        operator = self.problem.operator
         if descent is None:
-            descent = self.problem.operator.descent(rows, self.dtype) if small else self.full
+            descent = operator.descent(rows, self.dtype) if own and isinstance(operator, PrimalOperator) else self.full
         rows = np.arange(n) if descent is self.full else rows
         alpha, others = self.alpha, self.alpha
         others[rows] = 0.0

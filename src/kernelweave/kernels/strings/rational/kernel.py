@@ -14,6 +14,7 @@ import numpy as np
 
 from kernelweave.automata.base import Transducer
 from kernelweave.automata.pack import AcceptorTable
+from kernelweave.automata.rows import MachineRows
 from kernelweave.automata.stored import fingerprint, same_machine
 from kernelweave.data.blocks import sample_rows
 from kernelweave.data.strings.alphabet import Alphabet
@@ -22,7 +23,7 @@ from kernelweave.kernels.checks import check_alphabets, check_strings
 from kernelweave.kernels.strings.counts import Counts
 from kernelweave.kernels.strings.grams import Grams
 from kernelweave.kernels.strings.numbering import Numbering
-from kernelweave.kernels.strings.rational.rows import MachineRows, feature_machines, machine_rows
+from kernelweave.kernels.strings.rational.rows import feature_machines, machine_rows
 from kernelweave.kernels.strings.rational.strings import (
     MOST_STRINGS,
     listed_strings,
@@ -136,6 +137,10 @@ class Rational(Grams):
         """Return what each row writes through the transducer, and what it reads of others."""
         self.check(X)
         return machine_rows(X, self.transducer, bool(self.decomposed))
+
+    def machines(self, X: Any) -> MachineRows:
+        """Return what each row writes and what is read of it."""
+        return self.prepare(X)
 
     def block(self, A: MachineRows, B: MachineRows, dtype: type = np.float64) -> Array:
         """Return the sums over all pairs of paths; of a transducer given as a whole, checked for symmetry."""
