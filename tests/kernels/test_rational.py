@@ -305,7 +305,7 @@ def test_many_strings_have_a_gram_matrix_but_no_list(monkeypatch):
 
 
 def test_machines_too_large_to_be_deterministic_serve_as_they_are(monkeypatch):
-    from kernelweave.automata import rows as machine_rows
+    from kernelweave.kernels.strings.rational import rows as rational_rows
 
     def refuse(machine):
         raise ValueError("too many states")
