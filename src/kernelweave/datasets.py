@@ -1,7 +1,9 @@
 """Synthetic data sets with known structure, under a short name."""
 
 from kernelweave.data.generators.datasets import (
+    enhancer_motifs,
     make_complementary,
+    make_enhancers,
     make_linear_plus_rbf,
     make_peaks,
     make_sines,
@@ -11,7 +13,9 @@ from kernelweave.data.generators.datasets import (
 )
 
 __all__ = [
+    "enhancer_motifs",
     "make_complementary",
+    "make_enhancers",
     "make_linear_plus_rbf",
     "make_peaks",
     "make_sines",

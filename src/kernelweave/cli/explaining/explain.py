@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from kernelweave.interpret.explain.explanation import Explanation
 
 WHY = "What to tell of each row"
+MOTIFS = 10
+"""Motifs that are listed by default."""
 ARRAYS, BEDGRAPH = ".npz", (".bedgraph", ".bg", ".bedGraph")
 
 
@@ -43,6 +45,15 @@ class Telling:
             metavar="MODEL",
         ),
     ] = None
+    motifs: Annotated[
+        str | None,
+        option(
+            WHY,
+            "Instead: what the letters of all rows that speak for the class have in common, as matrices for the MEME "
+            "suite in this file; --top motifs (default 10).",
+            metavar="FILE",
+        ),
+    ] = None
     compact: Annotated[
         bool,
         option(
@@ -58,6 +69,10 @@ class Telling:
             raise ValueError("--mutate and --compare are two different reports; ask for one of them.")
         if self.mutate and (self.top is not None or self.by_kernel):
             raise ValueError("--mutate lists every place of every row; leave out --top and --by-kernel.")
+        if self.motifs is not None and (
+            out is not None or self.by_kernel or self.mutate or self.compare or self.compact
+        ):
+            raise ValueError("--motifs writes the file that it names; leave out --out and other reports.")
         plain = self.mutate or self.compare is not None
         if plain and (self.compact or (out or "").endswith((ARRAYS, *BEDGRAPH))):
             raise ValueError("--mutate and --compare are written as tables only; give --out a name such as out.tsv.")
@@ -83,10 +98,11 @@ def explain(
     \b
     Examples:
       kernelweave explain sites.kw new.fa --out letters.tsv
-      kernelweave explain sites.kw peaks.fa --out peaks.bedgraph
+      kernelweave explain sites.kw --bed peaks.bed --genome genome.fa --out peaks.bedgraph
       kernelweave explain sites.kw new.fa --top 5
       kernelweave explain sites.kw new.fa --mutate --out mutations.tsv
       kernelweave explain sites.kw new.fa --compare other.kw
+      kernelweave explain sites.kw positives.fa --motifs motifs.meme
     """
     say = Output(show.json, show.quiet)
     out = None if out == "-" else out
@@ -100,7 +116,10 @@ def explain(
     if out is not None:
         check_writable(out)
     fitted = placing.apply(load(model))
-    if out is not None and out.endswith(ARRAYS):
+    if telling.motifs is not None:
+        check_writable(telling.motifs)
+        _motifs(fitted, data, telling, reading, say)
+    elif out is not None and out.endswith(ARRAYS):
         _arrays(fitted, data, out, telling, reading, say)
     else:
         _lines(fitted, data, out, telling, reading, say)
@@ -214,3 +233,32 @@ def _arrays(fitted: Any, data: str, out: str, telling: Telling, reading: o.Readi
     told = joined(parts)
     write_arrays(out, told)
     say.result({"data": data, "out": out, "rows": len(told)}, [("explained", f"{out}: {len(told)} rows")])
+
+
+def _motifs(fitted: Any, data: str, telling: Telling, reading: o.Reading, say: Output) -> None:
+    """Find motifs, write them for the MEME suite and list them."""
+    from dataclasses import asdict
+
+    from kernelweave.cli.explaining.learned import chosen_class
+    from kernelweave.cli.flow import new_blocks, writing
+    from kernelweave.data.kinds import kind_of
+    from kernelweave.interpret.motifs.find import find_motifs, knows_strands
+    from kernelweave.interpret.motifs.meme import letter_shares, meme_lines
+    from kernelweave.interpret.parts import last_step
+
+    parts = [X for _, X in new_blocks(data, fitted, reading)]
+    if not parts:
+        raise ValueError(f"{data} has no rows.")
+    X = kind_of(parts[0]).concatenate(parts)
+    target, path = chosen_class(last_step(fitted), telling.target), str(telling.motifs)
+    found = find_motifs(fitted, X, telling.top or MOTIFS, target=target)
+    if not found:
+        raise ValueError(f"The letters of {data} that add most have no motif in common; are there enough rows?")
+    with writing(path) as write:
+        write(meme_lines(found, letter_shares(X), knows_strands(last_step(fitted))))
+    if say.as_json:
+        say.result({"data": data, "out": path, "motifs": [asdict(motif) for motif in found]}, [])
+        return
+    rows = [[one.consensus, one.n_sites, f"{one.total:+.4f}", one.examples[0][3]] for one in found]
+    say.table(["motif", "sites", "a site adds", "heaviest site"], rows)
+    say.note("written", f"{path}: {len(found)} motifs")

@@ -95,12 +95,12 @@ def make_splice(
     for start, seed in zip(range(0, n, ROWS_PER_SEED), seeds[1:]):
         rng = np.random.default_rng(seed)
         rows = slice(start, start + ROWS_PER_SEED)
-        codes[rows] = _background(rng, y[rows].size, length)
+        codes[rows] = markov_rows(rng, y[rows].size, length)
         _plant(rng, codes[rows], _carried(rng, y[rows], signal_rate, decoy_rate), branch_mutation)
     return Sequences(codes.reshape(-1), np.arange(n + 1) * length, DNA), y
 
 
-def _background(rng: np.random.Generator, n: int, length: int) -> Array:
+def markov_rows(rng: np.random.Generator, n: int, length: int) -> Array:
     """Return rows of the order-3 Markov chain."""
     chain = np.random.default_rng(BACKGROUND_SEED).dirichlet([BACKGROUND_SPREAD] * 4, 64)
     low, middle, high = chain.cumsum(1)[:, :3].T.astype(np.float32).copy()
