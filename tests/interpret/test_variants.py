@@ -11,8 +11,9 @@ from typer.testing import CliRunner
 
 import kernelweave as kw
 from kernelweave.cli.app import app
-from kernelweave.data.strings.shuffle import shuffled_pairs
 from kernelweave.interpret.variants import score
+from kernelweave.interpret.variants.contexts import Context
+from kernelweave.interpret.variants.score import between_shuffled
 from kernelweave.io.vcf import read_vcf
 
 rng = np.random.default_rng(1)
@@ -122,11 +123,17 @@ def test_backgrounds_compare_and_repeat(files):
 
 
 def test_shuffled_flanks_keep_pairs_and_ends():
-    for size in (1, 3, 40):
-        codes = rng.integers(0, 4, size)
-        found = shuffled_pairs(codes, rng)
-        assert sorted(pairwise(found)) == sorted(pairwise(codes))
-        assert (found[0], found[-1]) == (codes[0], codes[-1])
+    contexts = [Context(rng.integers(0, 4, 60), 0, start, np.array([1]), np.array([2])) for start in (0, 1, 30, 59)]
+    found = between_shuffled(contexts, W, rng, kw.Alphabet.named("dna"))
+    for one, other in zip(contexts, found):
+        low, high = max(one.start - W, 0), min(one.start + 1 + W, 60)
+        for before, after in (
+            (one.letters[low : one.start], other.letters[: other.start]),
+            (one.letters[one.start + 1 : high], other.letters[other.start + 1 :]),
+        ):
+            assert sorted(pairwise(before)) == sorted(pairwise(after))
+            assert len(before) == 0 or (before[0], before[-1]) == (after[0], after[-1])
+        assert other.letters[other.start] == 1
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from kernelweave.data import Alphabet
 from kernelweave.data.strings.sequences import Sequences
-from kernelweave.data.strings.shuffle import shuffled_pairs
+from kernelweave.data.strings.shuffled import shuffled
 from kernelweave.interpret.variants.contexts import Context
 from kernelweave.kernels.base import Array
 from kernelweave.operators.expansion.changes import has_changes, window_changes
@@ -156,12 +158,22 @@ class Scorer:
             place += len(found)
 
 
-def shuffled(one: Context, window: int, rng: np.random.Generator) -> Context:
-    """Return a variant between shuffled flanks: each keeps its pairs of neighbours, its first letter and its last."""
-    low, high = max(one.start - window, 0), min(one.start + len(one.ref) + window, len(one.letters))
-    left = shuffled_pairs(one.letters[low : one.start], rng)
-    right = shuffled_pairs(one.letters[one.start + len(one.ref) : high], rng)
-    return Context(np.concatenate([left, one.ref, right]), 0, len(left), one.ref, one.alt)
+def between_shuffled(
+    some: Sequence[Context], window: int, rng: np.random.Generator, alphabet: Alphabet
+) -> list[Context]:
+    """Return variants between shuffled flanks: each keeps its pairs of neighbours, its first letter and its last."""
+    flanks: list[Array] = []
+    for one in some:
+        low, high = max(one.start - window, 0), min(one.start + len(one.ref) + window, len(one.letters))
+        flanks += [one.letters[low : one.start], one.letters[one.start + len(one.ref) : high]]
+    offsets = np.concatenate([[0], np.cumsum([len(flank) for flank in flanks])])
+    rows = Sequences(np.concatenate(flanks).astype(alphabet.dtype), offsets, alphabet)
+    mixed = shuffled(rows, rng)
+    parts = [mixed.codes[a:b] for a, b in pairwise(mixed.offsets.tolist())]
+    return [
+        Context(np.concatenate([left, one.ref, right]), 0, len(left), one.ref, one.alt)
+        for one, left, right in zip(some, parts[::2], parts[1::2])
+    ]
 
 
 def _is_single(one: Context) -> bool:

@@ -13,7 +13,7 @@ from kernelweave.data.random import RandomState, check_count, generator
 from kernelweave.estimators.scanning import trained_sequences
 from kernelweave.interpret.parts import last_step, output, readable
 from kernelweave.interpret.variants.contexts import Context, contexts
-from kernelweave.interpret.variants.score import Effects, Scorer, shuffled
+from kernelweave.interpret.variants.score import Effects, Scorer, between_shuffled
 from kernelweave.io.genome import Genome
 from kernelweave.io.vcf import Variant, in_batches, read_vcf
 from kernelweave.kernels.base import Array
@@ -162,7 +162,8 @@ class VariantStream:
         """Return what variants change between shuffled flanks, sorted by size."""
         if not self.background or not some:
             return np.empty(0)
-        drawn = [shuffled(some[k % len(some)], self.scorer.window, self.rng) for k in range(self.background)]
+        chosen = [some[k % len(some)] for k in range(self.background)]
+        drawn = between_shuffled(chosen, self.scorer.window, self.rng, self.scorer.alphabet)
         delta = self.scorer.effects(drawn).delta
         return delta[~np.isnan(delta)]
 
