@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         MKLClassifierCV,
         MKLNovelty,
         MKLRegressor,
+        MKLRegressorCV,
         load,
         save,
     )
@@ -63,6 +64,10 @@ if TYPE_CHECKING:
         WeightedDegree,
         per_feature,
     )
+    from kernelweave.selection.copies import near_copies
+    from kernelweave.selection.groups import groups_of
+    from kernelweave.selection.intervals import fold_scores
+    from kernelweave.selection.search import search
 
 _ROOMS = {
     "data": ("Alphabet", "Lattices", "Sequences", "Stored", "Views"),
@@ -103,6 +108,7 @@ _ROOMS = {
         "MKLClassifierCV",
         "MKLNovelty",
         "MKLRegressor",
+        "MKLRegressorCV",
         "load",
         "save",
     ),
@@ -111,6 +117,10 @@ _ROOMS = {
     "interpret.explain.rows": ("explain",),
     "interpret.variants.stream": ("variants",),
     "judge": ("verify",),
+    "selection.copies": ("near_copies",),
+    "selection.groups": ("groups_of",),
+    "selection.intervals": ("fold_scores",),
+    "selection.search": ("search",),
 }
 _HOME = {name: f"{__name__}.{room}" for room, names in _ROOMS.items() for name in names}
 
@@ -153,6 +163,7 @@ __all__ = [  # noqa: RUF022 - in the order of use: data, kernels, estimators, fi
     "MKLClassifierCV",
     "MKLNovelty",
     "MKLRegressor",
+    "MKLRegressorCV",
     "CGBoostClassifier",
     "CGBoostNovelty",
     "CGBoostRegressor",
@@ -163,6 +174,10 @@ __all__ = [  # noqa: RUF022 - in the order of use: data, kernels, estimators, fi
     "explain",
     "variants",
     "verify",
+    "search",
+    "fold_scores",
+    "groups_of",
+    "near_copies",
     "__version__",
 ]
 

@@ -16,6 +16,7 @@ import typer
 
 from kernelweave._version import __version__
 from kernelweave.cli.convert import convert
+from kernelweave.cli.cv import cv
 from kernelweave.cli.evaluate import evaluate
 from kernelweave.cli.explaining.explain import explain
 from kernelweave.cli.explaining.variants import variants
@@ -97,7 +98,7 @@ def sentence(error: Exception) -> str:
     return text
 
 
-for _command in (train, predict, evaluate, inspect, explain, variants, negatives, convert):
+for _command in (train, cv, predict, evaluate, inspect, explain, variants, negatives, convert):
     app.command()(guarded(_command))
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kernelweave.estimators.mkl.cv import MKLClassifierCV
     from kernelweave.estimators.mkl.novelty import MKLNovelty
     from kernelweave.estimators.mkl.regressor import MKLRegressor
+    from kernelweave.estimators.mkl.regressor_cv import MKLRegressorCV
     from kernelweave.estimators.one.classifier import KernelClassifier
     from kernelweave.estimators.one.novelty import KernelNovelty
     from kernelweave.estimators.one.regressor import KernelRegressor
@@ -29,6 +30,7 @@ _HOME = {
     "MKLClassifierCV": "mkl.cv",
     "MKLNovelty": "mkl.novelty",
     "MKLRegressor": "mkl.regressor",
+    "MKLRegressorCV": "mkl.regressor_cv",
     "load": "files.persistence",
     "save": "files.persistence",
 }
@@ -44,6 +46,7 @@ __all__ = [
     "MKLClassifierCV",
     "MKLNovelty",
     "MKLRegressor",
+    "MKLRegressorCV",
     "load",
     "save",
 ]

@@ -65,6 +65,10 @@ class TargetKind(ABC):
     def again(self, model: Any, X: Any, y: Any, sample_weight: Any) -> Targets:
         """Return the targets of further rows for a model that knows its classes."""
 
+    def costs(self, model: Any, y: Array, weight: Array) -> Array:
+        """Return what an error of each row costs, in a fit to these rows alone."""
+        return float(model.C) * weight
+
     @abstractmethod
     def decisions(self, model: Any, outputs: Array, intercept: float) -> Array:
         """Return decision values of outputs (rows, outputs)."""
@@ -104,6 +108,11 @@ class Classes(TargetKind):
             each = np.array([model.class_weight.get(label, 1.0) for label in model.classes_.tolist()])
             return self._targets(model, y, weight, each[np.searchsorted(model.classes_, y)])
         return self._targets(model, y, weight, _class_weights(model, y))
+
+    def costs(self, model: Any, y: Array, weight: Array) -> Array:
+        """Return what an error of each row costs; weights of classes follow from these rows alone."""
+        some_classes(y, weight)
+        return float(model.C) * weight * _class_weights(model, y)
 
     def _targets(self, model: Any, y: Array, weight: Array, each: Array) -> Targets:
         C = float(model.get_params(deep=False).get("C", 1.0))

@@ -1,5 +1,6 @@
 """Numbers from fitted models and their predictions."""
 
+from kernelweave.interpret.classes import ClassReport, class_report
 from kernelweave.interpret.features import FeatureWeight, top_features
 from kernelweave.interpret.grams import NGramWeight, top_ngrams
 from kernelweave.interpret.motifs import top_motifs
@@ -30,6 +31,7 @@ from kernelweave.interpret.scores import (
 from kernelweave.interpret.weights import WeightStability, alike_kernels, weight_stability
 
 __all__ = [
+    "ClassReport",
     "Confusion",
     "Curves",
     "DegreeWeights",
@@ -48,6 +50,7 @@ __all__ = [
     "bootstrap_curves",
     "bootstrap_scores",
     "cell_weights",
+    "class_report",
     "confusion",
     "confusion_at_precision",
     "curves",

@@ -197,7 +197,7 @@ def bootstrap_scores(
     random_state: int = 0,
     precision: float | None = None,
 ) -> dict[str, Interval]:
-    """Return accuracy, auROC and auPRC with percentile intervals from a stratified bootstrap.
+    """Return accuracy, auROC, auPRC, F1 and MCC with percentile intervals from a stratified bootstrap.
 
     The intervals speak of the finite test set; the model stays as it is.
 
@@ -205,7 +205,7 @@ def bootstrap_scores(
     ----------
     y_true : (n,) two distinct labels
     scores : (n,) decision values, larger for the positive class
-    threshold : scores from here up are called positive (accuracy only)
+    threshold : scores from here up are called positive (for accuracy, F1 and MCC)
     n_resamples : how many test sets to draw, each class with its own size
     confidence : share of the resamples that the interval covers
     positive : label of the positive class; None for the larger one
@@ -214,7 +214,7 @@ def bootstrap_scores(
 
     Returns
     -------
-    dict with keys "accuracy", "auroc", "auprc" (and "recall") and `Interval` values
+    dict with keys "accuracy", "auroc", "auprc", "f1", "mcc" (and "recall") and `Interval` values
 
     Examples
     --------

@@ -5,6 +5,7 @@ from kernelweave.cli.options.learning import Boosting, Effort, Learning
 from kernelweave.cli.options.output import Explaining, Measuring, ModelOut, Scanning, Show, TableOut
 from kernelweave.cli.options.placing import Placing, every_core
 from kernelweave.cli.options.reading import Model, Reading, Rows
+from kernelweave.cli.options.searching import Searching
 
 __all__ = [
     "Boosting",
@@ -18,6 +19,7 @@ __all__ = [
     "Reading",
     "Rows",
     "Scanning",
+    "Searching",
     "Show",
     "TableOut",
     "as_option",

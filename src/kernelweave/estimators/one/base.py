@@ -50,9 +50,14 @@ class KernelEstimator(Estimator):
     def _fit(self, X: Any, targets: Targets) -> None:
         """Bind the kernel to checked rows, solve the problem of each output, and set the fitted attributes."""
         rows = distinct_rows(X, targets, self._kernel_list.holds_gram)
-        problems = self._problems(rows)
+        operator = self._bind(rows.X, rows.targets.weight)
         with self._recording(X, targets):
-            results = self._solve(problems)
+            self._learn(X, targets, rows, operator)
+
+    def _learn(self, X: Any, targets: Targets, rows: DistinctRows, operator: Operator) -> None:
+        """Solve the problem of each output on the bound kernel, and set the fitted attributes."""
+        problems = self._problems(rows, operator)
+        results = self._solve(problems)
         refuse_if_noise_counts([self.kernel_], rows.X, results, self.tol, NEEDED)
         results = rows.spread(results, targets.cost)
         self._keep(results, X)
@@ -60,12 +65,13 @@ class KernelEstimator(Estimator):
         warn_unless_converged(results, lambda: self._facts(first.operator.diag(), first.cost, first.loss))
 
     def _plan(self, X: Any, targets: Targets) -> Begun:
-        problems = self._problems(distinct_rows(X, targets, self._kernel_list.holds_gram))
+        rows = distinct_rows(X, targets, self._kernel_list.holds_gram)
+        problems = self._problems(rows, self._bind(rows.X, rows.targets.weight))
         return Begun(problems[0], self._chosen(problems[0]), len(problems))
 
-    def _problems(self, rows: DistinctRows) -> list[Problem]:
-        """Bind the kernel to rows, and return the problem of each output."""
-        operator, few, loss = self._bind(rows.X, rows.targets.weight), rows.targets, self._loss()
+    def _problems(self, rows: DistinctRows, operator: Operator) -> list[Problem]:
+        """Return the problem of each output."""
+        few, loss = rows.targets, self._loss()
         return [Problem(operator, loss, y, few.cost, self._intercept(), few.total) for y in few.values]
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused in the end
