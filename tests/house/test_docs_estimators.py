@@ -40,7 +40,7 @@ def fitted(name: str) -> list:
         getattr(kw, name),
         {} if name.startswith("Kernel") else {"kernels": [kw.Linear(), kw.RBF(width=2.0)]},
     )
-    if name == "MKLClassifierCV":
+    if name.endswith("CV"):
         kernels |= {"Cs": [1.0], "norms": [2.0], "cv": 2}
     models = [make(**kernels).fit(X, y)]
     if name.startswith("MKL") and name != "MKLNovelty":

@@ -161,7 +161,7 @@ def _digest(text: bytes) -> int:
 
 def _stirred(codes: Array) -> Array:
     words = np.zeros(len(codes), np.uint64)
-    for column in codes.reshape(len(codes), -1).T:
+    for column in (codes if codes.ndim == 2 else codes[:, None]).T:
         words = (words ^ column.astype(np.uint64)) * MIXED[0]
         words = (words ^ (words >> HALF)) * MIXED[1]
         words ^= words >> THIRD

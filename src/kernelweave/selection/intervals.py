@@ -69,11 +69,12 @@ def fold_scores(
 
 
 def _measure_for(found: SearchResult) -> Callable[[Array, Array, Array | None, int, int], Measured]:
-    if found.classes_ is None:
+    classes = found.classes_
+    if classes is None:
         return _numbers
-    if len(found.classes_) > 2:
-        return lambda y, f, groups, n, seed: _several(y, found.classes_[f.argmax(axis=1)], found.classes_, n, seed)
-    return lambda y, f, groups, n, seed: _two(y == found.classes_[1], f, groups, n, seed)
+    if len(classes) > 2:
+        return lambda y, f, groups, n, seed: _several(y, classes[f.argmax(axis=1)], classes, n, seed)
+    return lambda y, f, groups, n, seed: _two(y == classes[1], f, groups, n, seed)
 
 
 def _two(positive: Array, f: Array, groups: Array | None, n_resamples: int, seed: int) -> Measured:

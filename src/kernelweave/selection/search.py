@@ -145,7 +145,8 @@ def search(
     rows = _Rows(model, X, y, sample_weight, Score(scoring, task))
     rows.score.check(rows.classes)
     folds = splits(cv, rows.targets.y, groups, task == "classification", random_state)
-    rounds, alive = [], list(range(len(settings)))
+    rounds: list[tuple[int, int]] = []
+    alive = list(range(len(settings)))
     if strategy == "halving":
         rounds, alive = _halved(rows, settings, folds, int(factor), random_state)
     scores = np.full((len(settings), len(folds)), np.nan)

@@ -107,7 +107,7 @@ class BoundKernels(Bound):
 
     def __init__(self, model: MKLEstimator, X: Any, targets: Targets):
         self.rows = distinct_rows(X, targets, model._kernel_list.holds_gram)
-        self.operators = model._bind_all(self.rows.X, self.rows.targets.weight)
+        self.operators: Any = model._bind_all(self.rows.X, self.rows.targets.weight)
 
     def solve(self, model: MKLEstimator, cost: Array, test: Array, starts: list[Any] | None) -> Solved:
         """Fit a model to the costs (n,) of the given rows, and return its outputs for the rows of a test."""

@@ -97,7 +97,8 @@ class Score:
 
     def check(self, classes: Array | None) -> None:
         """Raise for a name that is unknown, and for one that is for two classes where there are more."""
-        if self.scorer and self.one_sided and classes is not None and len(classes) > 2:
+        assert self.scorer is not None  # a name that is unknown raises
+        if self.one_sided and classes is not None and len(classes) > 2:
             raise ValueError(
                 f"scoring={self.scoring!r} is for two classes, and there are {len(classes)}; use 'accuracy', "
                 "'balanced_accuracy', 'mcc' or 'f1_macro'."

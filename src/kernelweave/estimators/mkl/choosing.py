@@ -120,7 +120,9 @@ class Choosing(MKLEstimator):
         own = self.get_params(deep=False)
         for name in set(vars(self)) - set(own) - {"_record"}:
             delattr(self, name)
-        vars(self).update({k: v for k, v in vars(chosen).items() if k not in own and k not in ("C", "norm", "_record")})
+        for name, value in vars(chosen).items():
+            if name not in own and name not in ("C", "norm", "_record"):
+                setattr(self, name, value)
 
     def _tell(self, settings: list[Setting], scores: Array, weights: Array, best: int) -> None:
         """Set the attributes about the choice."""

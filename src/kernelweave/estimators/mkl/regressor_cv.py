@@ -45,7 +45,8 @@ class MKLRegressorCV(Choosing, MKLRegressor):
         1), "variance" (centred, mean diagonal 1) or None
     engine : where work runs: "serial", "threads", an engine object, or None for threads where there is more than one
         worker; on a cluster "dask", a Dask client, or the address of a scheduler
-    n_jobs : number of workers; None or -1 for every core, -2 for all but one, and so on
+    n_jobs : number of workers; -1 for every core, -2 for all but one, and so on; None for 1, as in scikit-learn,
+        unless a ``joblib.parallel_config`` says otherwise
     memory_limit : memory for what is held of the kernels, in bytes or as a text such as "4GB"; "auto" for half of the
         free memory
     checkpoint : file that keeps how far a fit has come, written every minute, or a pair (file, seconds); a fit to the

@@ -1,0 +1,9 @@
+"""The page about choosing a model runs as it is written."""
+
+from pages import examples
+
+
+def test_the_examples_of_the_page_run():
+    names = examples("docs/model-selection.md", least=3)
+    assert names["found"].best_estimator_.converged_
+    assert set(names["chooser"].best_params_) == {"C", "norm", "smoothing"}
