@@ -61,7 +61,7 @@ docs: $(DOCS)  ## build the manual into docs/_build/html
 bench-env: $(PEERS)  ## create .bench with the peers that the benchmarks compare with
 
 clean:  ## remove what was built; the environments stay
-	@rm -rf build dist demo docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf build dist demo docs/_build docs/api docs/gallery docs/sg_execution_times.rst .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	@find $(wildcard $(SOURCES)) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps: an environment is touched again only when the requirements change.

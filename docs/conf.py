@@ -4,7 +4,11 @@ import re
 import sys
 from pathlib import Path
 
+import matplotlib
+
 from kernelweave import __version__
+
+matplotlib.use("Agg")
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -18,6 +22,8 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx_gallery.gen_gallery",
+    "architecture",
     "tables",
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
@@ -27,8 +33,31 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_templates"]
-html_theme = "alabaster"
-html_theme_options = {"description": "Learning with kernels, with a certificate on every fit", "fixed_sidebar": True}
+html_theme = "pydata_sphinx_theme"
+html_title = "kernelweave"
+html_theme_options = {
+    "navbar_align": "left",
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+html_show_sourcelink = False
+html_static_path = ["_static"]
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "abort_on_example_error": True,
+    "plot_gallery": "True",
+}
+suppress_warnings = ["config.cache"]
 
 METADATA_REQUEST = re.compile(r"set_\w+_request")
 """Methods that scikit-learn adds to every estimator; their docstrings refer to pages of scikit-learn's own manual."""
