@@ -128,7 +128,7 @@ def test_long_windows_come_in_small_blocks(monkeypatch):
 
 ERRORS = {
     "unfitted": (kw.KernelClassifier("wd:2"), {}, "not fitted"),
-    "table": (kw.KernelClassifier("linear").fit(np.eye(2), [0, 1]), {}, "trained on sequences can scan"),
+    "table": (kw.KernelClassifier("linear").fit(np.eye(2), [0, 1]), {}, "trained on sequences can score"),
     "ragged": (SPECTRUM, {}, "trained on sequences of 3 to 6 letters; give window=N, the letters of a window"),
     "window": (SPECTRUM, {"window": 0}, "window=0 must be a positive integer"),
     "step": (WD, {"step": 1.5}, "step=1.5 must be a positive integer"),

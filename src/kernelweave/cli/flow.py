@@ -106,11 +106,23 @@ class Pace(Status):
         """Seconds since the work began."""
         return time.monotonic() - self.began
 
-    def report(self, done: int, more: str = "") -> None:
-        """Say how much is done."""
+    def report(self, done: int, more: str = "", share: float | None = None) -> None:
+        """Say how much is done, and how long the rest takes where the share of the file that was read is known."""
         line = f"{done} {self.unit}{more}  {self.seconds:.1f} s  {done / max(self.seconds, 1e-9):.3g} {self.unit}/s"
+        line += "" if not share else f"  {min(share, 1):.0%}, {duration(self.seconds * (1 / min(share, 1) - 1))} left"
         if self.status:
             self.status.update(f"{self.doing}  {line}")
         elif not self.hidden and time.monotonic() - self.shown >= EVERY:
             typer.echo(f"{self.doing:<{WIDTH}}{line}", err=True)
             self.shown = time.monotonic()
+
+
+def duration(seconds: float) -> str:
+    """Return a time for people.
+
+    >>> duration(8.4), duration(200), duration(9000)
+    ('8 s', '3 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -10,6 +10,9 @@ from kernelweave.cli import options as o
 from kernelweave.cli.paths import check_readable, rows_of
 from kernelweave.cli.show import Output
 
+LONGER = 10
+"""How many times longer than those of training sequences are that may be meant to be scanned."""
+
 
 @o.grouped("labels", "negative")
 def predict(
@@ -25,7 +28,8 @@ def predict(
     """Predict new rows: tab-separated id, decision value (one for each class if there are several), label.
 
     Rows without an id are numbered from 0. A positive decision value means the second class (or: not novel).
-    With --scan, the windows of long sequences: seqid, start (from 0), end, strand, decision value.
+    With --scan, the windows of long sequences: seqid, start (from 0), end, strand, decision value; the name given by
+    --out makes it BED (.bed), bedGraph (.bedgraph) or GFF3 (.gff3).
 
     \b
     Examples:
@@ -33,6 +37,7 @@ def predict(
       kernelweave predict sites.kw new.fa | sort -k2 -g -r | head
       kernelweave predict sites.kw genome.fa.gz --scan --both-strands --top 100
       kernelweave predict sites.kw genome.fa --scan --anchor AG@60 --threshold 1
+      kernelweave predict peaks.kw chr4.fa --scan --threshold 1 --merge --out hits.bed
       kernelweave predict sites.kw new.fa --scheduler tcp://10.0.0.1:8786
     """
     say = Output(show.json, show.quiet)
@@ -42,7 +47,7 @@ def predict(
     placing.chosen()
     if not scanning.scan and scanning.given():
         raise ValueError(f"{scanning.given()[0]} is about windows; add --scan to score them.")
-    from kernelweave.cli.scan import scan
+    from kernelweave.cli.scanning import scan
     from kernelweave.estimators import load
     from kernelweave.io import check_writable
 
@@ -63,6 +68,7 @@ def _predict_rows(model: Any, files: dict[str, str | None], reading: o.Reading, 
     from kernelweave.cli.flow import Pace, new_blocks, writing
     from kernelweave.cli.rows import strange
     from kernelweave.data.kinds import kind_of
+    from kernelweave.io.source import share_done
 
     out, header = files["out"], _header(model)
     listed: list[dict[str, Any]] | None = [] if say.as_json and out is None else None
@@ -70,6 +76,8 @@ def _predict_rows(model: Any, files: dict[str, str | None], reading: o.Reading, 
     watched = say.quiet or (out is None and sys.stdout.isatty())
     with Pace("predicting", "rows", watched) as pace, writing(out) as write:
         for names, X in new_blocks(str(files["data"]), model, reading):
+            if not n_rows and (much := _much_longer(model, X)) is not None:
+                say.note("note", much)
             scores = decisions(model, X)
             found = chosen(model, scores)
             if listed is not None:
@@ -79,7 +87,7 @@ def _predict_rows(model: Any, files: dict[str, str | None], reading: o.Reading, 
             labels.update(() if found is None else found.tolist())
             letters, masked = kind_of(X).letters(X)
             n_rows, unknown, total = n_rows + len(names), unknown + masked, total + letters
-            pace.report(n_rows)
+            pace.report(n_rows, share=share_done(str(files["data"]), total))
     note = strange(str(files["data"]), unknown, total, reading.given() | {"format": reading.format})
     if note is not None:
         say.note("note", note)
@@ -87,6 +95,21 @@ def _predict_rows(model: Any, files: dict[str, str | None], reading: o.Reading, 
         say.result({"model": files["model"], "data": files["data"], "rows": n_rows, "predictions": listed}, [])
     elif out is not None:
         _summary(str(files["data"]), out, model, labels, say)
+
+
+def _much_longer(model: Any, X: Any) -> str | None:
+    """Return a note where rows are so long that their windows may be meant, None where they are not."""
+    from kernelweave.cli.rows import last_step
+
+    trained = getattr(getattr(last_step(model), "expansion_", None), "rows", None)
+    both: list[Any] = [rows for rows in (trained, X) if hasattr(rows, "lengths")]
+    longest = [int(rows.lengths.max()) for rows in both if len(rows)]
+    if len(longest) < 2 or longest[1] < LONGER * longest[0]:
+        return None
+    return (
+        f"a sequence has {longest[1]} letters, those of training at most {longest[0]}; --scan scores windows instead "
+        "of whole sequences"
+    )
 
 
 def decisions(model: Any, X: Any) -> Any:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, BinaryIO, cast
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -58,6 +59,8 @@ PACKINGS = (
     Packing("bzip2", ".bz2", b"BZh", bz2.BZ2File),
     Packing("zstd", ".zst", b"\x28\xb5\x2f\xfd", _zstd),
 )
+_reading: WeakValueDictionary[str, Any] = WeakValueDictionary()
+"""The file behind the last reading of each path, while it lives."""
 LONGEST_MAGIC = max(len(packing.magic) for packing in PACKINGS)
 
 
@@ -99,6 +102,7 @@ def open_binary(path: PathLike) -> Iterator[BinaryIO]:
         packing = packing_of(file)
         name = "" if packing is None else packing.name
         stream = file if packing is None else packing.open(file)
+        _reading[os.fspath(path)] = file
         try:
             if stream.peek(len(BOM))[: len(BOM)] == BOM:
                 stream.read(len(BOM))
@@ -109,6 +113,20 @@ def open_binary(path: PathLike) -> Iterator[BinaryIO]:
             if packing is None or not _is_damage(error):
                 raise
             raise ValueError(f"{path} is damaged: its {name} data cannot be unpacked.") from None
+
+
+def share_done(path: PathLike, letters: int) -> float | None:
+    """Return about how much of a file is done, from 0 to 1; None where nobody can tell.
+
+    Of a plain file that is the share of its bytes that so many letters are, of a compressed one what the reading that
+    began last has passed.
+    """
+    if not os.path.isfile(path):
+        return None
+    if not is_packed(path):
+        return min(letters / max(os.path.getsize(path), 1), 1.0)
+    file = _reading.get(os.fspath(path))
+    return None if file is None or file.closed else file.tell() / max(os.path.getsize(path), 1)
 
 
 def _is_damage(error: Exception) -> bool:

@@ -112,6 +112,15 @@ class Scanning:
         float | None, option(SCAN, "Only windows with at least this decision value.", "--threshold", metavar="T")
     ] = None
     top: Annotated[int | None, option(SCAN, "Only the N best windows, best first.", "--top", min=1, metavar="N")] = None
+    merge: Annotated[
+        bool, option(SCAN, "Join windows above --threshold that overlap into places, with the best value.", "--merge")
+    ] = False
+    form: Annotated[
+        Literal["tsv", "bed", "bedgraph", "gff3"] | None,
+        option(
+            SCAN, "What to write: tsv, bed, bedgraph or gff3; else as the name of --out ends.", "--as", metavar="FORM"
+        ),
+    ] = None
     skip_masked: Annotated[
         bool, option(SCAN, "Leave out windows with letters outside the alphabet, such as N.", "--skip-masked")
     ] = False
@@ -119,4 +128,5 @@ class Scanning:
     def given(self) -> list[str]:
         """Return the options about windows that were given."""
         named = {name: value for name, value in vars(self).items() if name != "scan"}
-        return [f"--{name.replace('_', '-')}" for name, value in named.items() if value not in (None, False, [])]
+        there = [name for name, value in named.items() if value not in (None, False, [])]
+        return ["--as" if name == "form" else f"--{name.replace('_', '-')}" for name in there]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import heapq
 import sys
 from collections.abc import Iterator
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from kernelweave.cli.flow import Pace, stream_options, streamed, writing
 from kernelweave.cli.options import Reading, Scanning
+from kernelweave.cli.scanning.forms import Writer, form_of
+from kernelweave.cli.scanning.joined import Best, Joined, Row
 from kernelweave.cli.show import INTERRUPTED, Output
 
 if TYPE_CHECKING:
@@ -20,30 +20,6 @@ if TYPE_CHECKING:
 
 STRANGE = 0.1
 """Share of letters outside the alphabet that is worth a note."""
-
-
-class Best:
-    """The best windows so far; of two equally good ones the earlier."""
-
-    def __init__(self, size: int):
-        self.size, self.order = size, count(0, -1)
-        self.heap: list[tuple[Any, ...]] = []
-
-    def add(self, windows: Windows) -> None:
-        """Look at some more windows."""
-        scores = windows.scores
-        least = self.heap[0][0] if len(self.heap) == self.size else None
-        chosen = range(scores.size) if least is None else (scores > least).nonzero()[0].tolist()
-        for i in chosen:
-            entry = (float(scores[i]), next(self.order), windows.seqid, int(windows.starts[i]), int(windows.strands[i]))
-            if len(self.heap) < self.size:
-                heapq.heappush(self.heap, entry)
-            else:
-                heapq.heappushpop(self.heap, entry)
-
-    def rows(self) -> list[list[Any]]:
-        """Return seqid, start, strand and score, best first."""
-        return [[name, start, strand, score] for score, _, name, start, strand in sorted(self.heap, reverse=True)]
 
 
 def scan(model: Any, names: dict[str, str | None], how: Scanning, reading: Reading, say: Output) -> None:
@@ -57,32 +33,40 @@ def scan(model: Any, names: dict[str, str | None], how: Scanning, reading: Readi
     scanner = _scanner(model, how, len(columns))
     blocks = _blocks(str(names["data"]), model, reading, scanner)
     listed: list[dict[str, Any]] | None = [] if say.as_json and out is None else None
-    header = ["seqid", "start", "end", "strand", *columns]
+    writer = Writer(form_of(out, how.form), columns, None if how.merge else how.step or 1)
     at_once = out is None and listed is None
     n_reported = 0
     with Pace("scanning", "letters", say.quiet or (at_once and sys.stdout.isatty())) as pace, writing(out) as write:
         if listed is None:
-            write(["\t".join(header) + "\n"])
+            write(writer.header())
         try:
-            for rows in _reported(scanner, blocks, how.top, pace):
+            for rows in _reported(scanner, blocks, how, writer.form, str(names["data"]), pace):
                 n_reported += len(rows)
                 if listed is None:
-                    write("\t".join(map(str, row)) + "\n" for row in rows)
+                    write(writer.lines(rows))
                 else:
-                    listed += [dict(zip(header, row)) for row in rows]
+                    listed += [dict(zip(["seqid", "start", "end", "strand", *columns], row)) for row in rows]
+            if listed is None:
+                write(writer.finish())
         except KeyboardInterrupt:
             if not at_once or how.top is not None:
                 raise
             typer.echo("interrupted: the output holds only a part of the scan", err=True)
             raise typer.Exit(INTERRUPTED) from None
-    _summary(names, scanner, n_reported, listed, pace.seconds, say)
+    _summary(names, scanner, how, n_reported, listed, pace.seconds, say)
 
 
 def _scanner(model: Any, how: Scanning, n_values: int) -> Scanner:
     from kernelweave.estimators.scanning import Scanner
 
-    if n_values > 1 and (how.top is not None or how.threshold is not None):
-        raise ValueError(f"--threshold and --top need one decision value a window, but the model has {n_values}.")
+    if n_values > 1 and (how.top is not None or how.threshold is not None or how.merge):
+        raise ValueError(
+            f"--threshold, --top and --merge need one decision value a window, but the model has {n_values}."
+        )
+    if how.merge and how.threshold is None:
+        raise ValueError(
+            "--merge joins the windows that --threshold lets pass; without it all overlap. Add --threshold."
+        )
     anchors, step = how.anchor or (), how.step or 1
     return Scanner(model, how.window, step, how.both_strands, anchors, how.skip_masked, how.threshold)
 
@@ -99,35 +83,47 @@ def _blocks(path: str, model: Any, reading: Reading, scanner: Scanner) -> Iterat
     return streamed(path, model, reading, options)
 
 
-def _reported(scanner: Scanner, blocks: Iterator[Block], top: int | None, pace: Pace) -> Iterator[list[list[Any]]]:
-    """Yield lists of rows to write: seqid, start, end, strand, values."""
-    best = None if top is None else Best(top)
+def _reported(
+    scanner: Scanner, blocks: Iterator[Block], how: Scanning, form: str, path: str, pace: Pace
+) -> Iterator[list[Row]]:
+    """Yield lists of places to write: seqid, start, end, strand, values."""
+    from kernelweave.io.source import share_done
+
+    best, joined = None if how.top is None else Best(how.top), Joined() if how.merge else None
     for block in blocks:
         for scored in scanner.windows(block):
-            for windows in scored:
-                if best is not None:
-                    best.add(windows)
-                    continue
-                values = windows.scores.reshape(windows.starts.size, -1).tolist()
-                rows = zip(windows.starts.tolist(), windows.strands.tolist(), values)
-                yield [_row(windows.seqid, start, strand, row, scanner) for start, strand, row in rows]
-            pace.report(scanner.n_letters, f"  {scanner.n_windows} windows")
+            rows = _rows(scored, scanner, None if best is None or joined is not None else best.least)
+            if joined is not None:
+                rows = list(joined.add(rows))
+            if best is not None:
+                best.add(rows)
+            elif rows:
+                yield rows
+            pace.report(scanner.n_letters, f"  {scanner.n_windows} windows", share_done(path, scanner.n_letters))
+    rest = list(joined.finish()) if joined is not None else []
     if best is not None:
-        yield [_row(seqid, start, strand, [score], scanner) for seqid, start, strand, score in best.rows()]
+        best.add(rest)
+        rest = best.rows()
+    yield sorted(rest) if form == "bedgraph" else rest
 
 
-def _row(seqid: str, start: int, strand: int, values: list[float], scanner: Scanner) -> list[Any]:
-    return [seqid, start, start + scanner.window, "+" if strand > 0 else "-", *values]
+def _rows(scored: list[Windows], scanner: Scanner, least: float | None) -> list[Row]:
+    """Return windows as places; with `least` only those whose value exceeds it."""
+    rows = []
+    for seqid, starts, strands, scores in scored:
+        if least is not None:
+            good = scores > least
+            starts, strands, scores = starts[good], strands[good], scores[good]
+        values = scores.reshape(starts.size, -1).tolist() if starts.size else []
+        for start, strand, row in zip(starts.tolist(), strands.tolist(), values):
+            rows.append([seqid, start, start + scanner.window, "+" if strand > 0 else "-", *row])
+    return rows
 
 
 def _summary(
-    names: dict[str, str | None],
-    scanner: Scanner,
-    n_reported: int,
-    listed: list[dict[str, Any]] | None,
-    seconds: float,
-    say: Output,
-) -> None:
+    names: dict[str, str | None], scanner: Scanner, how: Scanning, n_reported: int,
+    listed: list[dict[str, Any]] | None, seconds: float, say: Output,
+) -> None:  # fmt: skip
     values: dict[str, Any] = {key: value for key, value in names.items() if value is not None}
     values |= {"window": scanner.window, "letters": scanner.n_letters, "masked_letters": scanner.n_masked}
     values |= {"windows": scanner.n_windows, "reported": n_reported, "seconds": seconds}
@@ -142,9 +138,10 @@ def _summary(
         say.result(values, [])
         return
     where = "" if names["out"] is None else f"{names['out']}: "
+    places = "places among " if how.merge else "of "
     rate = scanner.n_letters / max(seconds, 1e-9)
     say.note(
         "scanned",
-        f"{where}{n_reported} of {scanner.n_windows} windows, {scanner.n_letters} letters, {seconds:.1f} s, "
+        f"{where}{n_reported} {places}{scanner.n_windows} windows, {scanner.n_letters} letters, {seconds:.1f} s, "
         f"{rate:.3g} letters/s",
     )
