@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave.data.errors import ParameterError
+from kernelweave.io.numbers import read_integer, read_number
 
 Array = np.ndarray
 
@@ -43,14 +44,18 @@ def parse_labels(texts: Sequence[str]) -> Array:
     --------
     >>> parse_labels(["+1", "-1"]), parse_labels(["0.5", "2"]), parse_labels(["yes", "1"])
     (array([ 1, -1]), array([0.5, 2. ]), array(['yes', '1'], dtype='<U3'))
+
+    Integers of more than 18 digits are names: as numbers, several of them would be the same.
+
+    >>> parse_labels(["1" * 20, "2"]).dtype
+    dtype('<U20')
     """
-    if not any("_" in text for text in texts):  # Python reads 1_0 as a number
-        for kind, dtype in ((int, np.int64), (float, np.float64)):
-            try:
-                return np.array([kind(text) for text in texts], dtype)
-            except (ValueError, OverflowError):
-                continue
-    return np.array(texts, dtype=np.str_)
+    integers = [read_integer(text) for text in texts]
+    if None not in integers:
+        return np.array(integers, np.int64)
+    numbers = [read_number(text) for text in texts]
+    long = any(integer is None and text.lstrip("+-").isdecimal() for integer, text in zip(integers, texts))
+    return np.array(texts if None in numbers or long else numbers, dtype=np.str_ if None in numbers or long else float)
 
 
 def label_text(value: Any) -> str:

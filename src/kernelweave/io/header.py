@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kernelweave.io.numbers import is_number
+
 LABEL_NAMES = ("label", "y", "target", "class")
 ID_NAMES = ("id", "ids", "name")
 SEQUENCE_NAMES = ("sequence", "seq", "sequences", "dna", "rna", "protein", "peptide", "text", "texts", "sentence")
@@ -22,15 +24,6 @@ SHORTEST = 4
 def guess_delimiter(line: str) -> str:
     """Return what stands between the cells of a line: comma, tab or semicolon, whichever there are most of."""
     return max(DELIMITERS, key=line.count)
-
-
-def is_number(text: str) -> bool:
-    """Tell a number, as Python reads it but for underscores."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text
 
 
 def names_sequences(rows: Sequence[Sequence[str]]) -> int | None:

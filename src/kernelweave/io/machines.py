@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 
 from kernelweave.data.atomic import PathLike
 from kernelweave.data.errors import Message, ParameterError
+from kernelweave.io.numbers import read_number
 
 State = int
 LogSum = tuple[float, float]
@@ -89,20 +90,14 @@ def read_state(text: str) -> State | None:
 
 def read_score(text: str) -> float | None:
     """Return a number that may be a score, or None where the text is none: not a number, infinite, far too large."""
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    # Python reads 1_0 and digits of other scripts; a comparison with nan is false
-    return value if -MAX_SCORE <= value <= MAX_SCORE and "_" not in text and text.isascii() else None
+    value = read_number(text)
+    return value if value is not None and -MAX_SCORE <= value <= MAX_SCORE else None  # no comparison with nan is true
 
 
 def no_score(what: str, text: str) -> str:
     """Return the reason why a text is no score."""
-    try:
-        a_number = abs(float(text)) <= MAX_SCORE
-    except ValueError:
-        a_number = True
+    value = read_number(text)
+    a_number = value is None or abs(value) <= MAX_SCORE
     return f"{what} {shown(text)} is " + ("not a number" if a_number else "not the logarithm of a probability")
 
 

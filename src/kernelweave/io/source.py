@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -22,6 +24,13 @@ READ_AT_ONCE = 1 << 23
 """Bytes of a file that are read together."""
 
 BOM = b"\xef\xbb\xbf"
+WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
+"""Byte-order marks of UTF-16 and UTF-32."""
+MOST_EXPANSION = 250
+"""Bytes of text that a byte of compressed data may unpack to; text that is not made to fill memory stays below 100."""
+LONGEST_PIECE = 1 << 20
+FREE_EXPANSION = 1 << 24
+"""Bytes of text that any file may unpack to."""
 
 
 @dataclass(frozen=True)
@@ -101,12 +110,14 @@ def open_binary(path: PathLike) -> Iterator[BinaryIO]:
     with open(path, "rb") as file:
         packing = packing_of(file)
         name = "" if packing is None else packing.name
-        stream = file if packing is None else packing.open(file)
+        stream: Any = file if packing is None else Unpacked(path, packing.open(file), file)
         _reading[os.fspath(path)] = file
         try:
-            if stream.peek(len(BOM))[: len(BOM)] == BOM:
+            while (start := stream.peek(4)[:4]).startswith(BOM):
                 stream.read(len(BOM))
-            yield cast(BinaryIO, stream)
+            if start.startswith(WIDE_MARKS):
+                raise ValueError(f"{path} is not UTF-8 text but UTF-16 or UTF-32; convert it, for example with iconv.")
+            yield stream
         except EOFError:
             raise ValueError(f"{path} is truncated: its {name} data end too early.") from None
         except Exception as error:
@@ -136,33 +147,109 @@ def _is_damage(error: Exception) -> bool:
     return type(error) is OSError and error.errno is None  # of bzip2; those of the operating system have a number
 
 
+class Unpacked(io.BufferedIOBase):
+    """The content of a compressed file; raises where it is far more than data have that are not made to fill memory."""
+
+    def __init__(self, path: PathLike, content: Any, packed: BinaryIO):
+        self.path, self.content, self.packed = path, content, packed
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Return the next bytes, all of them where no number is given."""
+        if size is not None and size >= 0:
+            return self._measured(self.content.read(size))
+        return b"".join(iter(lambda: self._measured(self.content.read(READ_AT_ONCE)), b""))
+
+    def readline(self, size: int | None = -1) -> bytes:
+        """Return the next line."""
+        return self._measured(self.content.readline(READ_AT_ONCE if size is None or size < 0 else size))
+
+    def peek(self, size: int = 0) -> bytes:
+        """Return some of the next bytes, which are not read on."""
+        return bytes(self.content.peek(size))
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Go to a place."""
+        place = int(self.content.seek(offset, whence))
+        self._measured(b"")
+        return place
+
+    def tell(self) -> int:
+        """Return the place."""
+        return int(self.content.tell())
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def seekable(self) -> bool:
+        """Tell whether it has places to go to."""
+        return bool(self.content.seekable())
+
+    def _measured(self, piece: bytes) -> bytes:
+        """Return a piece, or raise because too much has been unpacked."""
+        if self.tell() > FREE_EXPANSION + MOST_EXPANSION * self.packed.tell():
+            raise ValueError(
+                f"{self.path} unpacks to more than {MOST_EXPANSION} times its size, as damaged files and traps do; if "
+                "that is meant, unpack it first, for example with gunzip."
+            )
+        return piece
+
+
 def blocks(path: PathLike) -> Iterator[bytes]:
-    """Yield the content of a text file in large pieces; an empty or binary file raises."""
+    """Yield the content of a text file in large pieces; an empty or binary file raises.
+
+    So does one with the line ends of former Macintosh computers: a line that is none could be read as anything.
+    """
     with open_binary(path) as file:
-        seen = 0
+        seen, returned = 0, False
         while block := file.read(READ_AT_ONCE):
             if b"\0" in block:
                 raise ValueError(f"{path} is not a text file: it holds a zero byte at {seen + block.index(0)}.")
-            seen += len(block)
+            if (returned and not block.startswith(b"\n")) or _lone_return(block):
+                raise _old_line_end(path)
+            seen, returned = seen + len(block), block.endswith(b"\r")
             yield block
+    if returned:
+        raise _old_line_end(path)
     if not seen:
         raise ValueError(f"{path} is empty.")
 
 
+def _lone_return(block: bytes) -> bool:
+    """Tell whether a carriage return stands before anything but a line feed; one at the end is not looked at."""
+    found = block.count(b"\r")
+    return bool(found) and found - block.endswith(b"\r") != block.count(b"\r\n")
+
+
+def _old_line_end(path: PathLike) -> ValueError:
+    """Return the error about a carriage return alone, with its line."""
+    line = 1
+    with open_binary(path) as file:
+        for piece in iter(lambda: file.readline(LONGEST_PIECE), b""):
+            if re.search(rb"\r(?!\n)", piece):
+                break
+            line += piece.endswith(b"\n")
+    return ValueError(
+        f"{path}:{line}: a carriage return stands alone in or behind this line; lines end with a line feed, or with "
+        "both. Convert the file, for example with tr '\\r' '\\n'."
+    )
+
+
 def line_blocks(path: PathLike) -> Iterator[tuple[bytes, int]]:
     """Yield pieces of whole lines, each with the number of its first line; the last line may lack its end."""
-    pending: list[bytes] = []
+    waiting, pending = b"", list[bytes]()  # the last whole lines wait for a line that lacks its end
     line = 1
     for block in blocks(path):
         cut = block.rfind(b"\n") + 1
         if not cut:
             pending.append(block)
             continue
-        piece = b"".join([*pending, block[:cut]])
+        if waiting:
+            yield waiting, line
+            line += waiting.count(b"\n")
+        waiting = b"".join([*pending, block[:cut]])
         pending = [block[cut:]]
-        yield piece, line
-        line += piece.count(b"\n")
-    if last := b"".join(pending):
+    if last := b"".join([waiting, *pending]):
         yield last, line
 
 
@@ -187,10 +274,17 @@ def head(path: PathLike, size: int = 1 << 16) -> bytes:
     return start
 
 
-def spans(block: bytes, starts: Array, stops: Array) -> list[str]:
-    """Return the pieces of a block as text; bytes that are not UTF-8 are shown as escapes."""
-    pairs = zip(starts.tolist(), stops.tolist())
+def spans(path: PathLike, block: bytes, starts: Array, stops: Array, lines: Array) -> list[str]:
+    """Return the pieces of a block as text, each with its line for messages; bytes that are not UTF-8 raise."""
+    pairs = list(zip(starts.tolist(), stops.tolist()))
     if block.isascii():
         text = block.decode("ascii")
         return [text[a:b] for a, b in pairs]
-    return [block[a:b].decode("utf-8", "backslashreplace") for a, b in pairs]
+    found: list[str] = []
+    try:
+        for a, b in pairs:
+            found.append(block[a:b].decode("utf-8"))
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise ValueError(f"{path}:{lines[len(found)]}: the byte {byte:#04x} is not UTF-8 text.") from None
+    return found

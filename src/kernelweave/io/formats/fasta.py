@@ -25,6 +25,8 @@ RECORDS_AT_ONCE = 1 << 15
 
 WIDTH = 80
 """Letters of a line."""
+LONGEST_REASON = 200
+"""Letters of a message that are shown of what dnaio says."""
 
 
 def read_fasta(
@@ -176,11 +178,11 @@ def _fasta_part(path: PathLike, piece: bytes, inside: bool, line: int, begun: bo
     if not begun and (heads[0, 4] if n_heads else n_letters):
         number = line + piece[: len(piece) - len(piece.lstrip())].count(b"\n")
         raise ValueError(f"{path}:{number}: expected a header that begins with '>'.")
-    ids = spans(piece, heads[:, 0], heads[:, 1])
+    ids = spans(path, piece, heads[:, 0], heads[:, 1], heads[:, 3])
     if "" in ids:
         raise ValueError(f"{path}:{heads[ids.index(''), 3]}: the header has no id.")
     if labels.key is not None:
-        labels.add(spans(piece, heads[:, 1], heads[:, 2]), ids, heads[:, 3])
+        labels.add(spans(path, piece, heads[:, 1], heads[:, 2], heads[:, 3]), ids, heads[:, 3])
     return letters[:n_letters], heads[:, 4], heads[:, 3], ids
 
 
@@ -199,7 +201,11 @@ def _fastq_parts(path: PathLike, labels: Labels) -> Iterator[Part]:
                         first, size, batch = first + len(batch), 0, []
         except dnaio.FileFormatError as error:
             where = "" if error.line is None else f":{error.line + 1}"
-            raise ValueError(f"{path}{where}: {error.message.rstrip('.')}.") from None
+            reason = error.message.splitlines()[0][:LONGEST_REASON].rstrip(".")
+            raise ValueError(f"{path}{where}: {reason}.") from None
+        except UnicodeDecodeError as error:
+            byte = error.object[error.start]
+            raise ValueError(f"{path}: the byte {byte:#04x} is not ASCII, which FASTQ consists of.") from None
     yield _fastq_part(path, batch, first, labels)
 
 

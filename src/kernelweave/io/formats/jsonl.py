@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,15 @@ from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.io.collect import check_unique_names
 from kernelweave.io.dataset import Dataset, check_options, check_rows
+from kernelweave.io.machines import shown
 from kernelweave.io.registry import BY_MARK, Format, register
 from kernelweave.io.source import numbered_lines
 
 Array = np.ndarray
+MOST_NAMES = 12
+"""Names of fields that a message lists."""
+EXACT = 2**63
+"""Integers from here on are names, as labels of any other form."""
 
 
 def read(
@@ -50,11 +55,17 @@ def read(
     (['to be', 'or not'], [1, 2])
     """
     check_options(duplicates=(duplicates, ("error", "allow")))
-    numbers, objects = _objects(path)
-    lines = np.array(numbers)
-    texts = [_text(path, n, o, [text] if isinstance(text, str) else list(text)) for n, o in zip(numbers, objects)]
-    labels = _column(path, numbers, objects, label, "label")
-    names = _column(path, numbers, objects, id, "id")
+    fields = [text] if isinstance(text, str) else list(text)
+    labels_of, names_of = _Column(path, label, "label"), _Column(path, id, "id")
+    numbers, texts = [], []
+    for number, entry in _objects(path):  # of an object no more is kept than is asked for
+        texts.append(_text(path, number, entry, fields))
+        labels_of.add(number, entry)
+        names_of.add(number, entry)
+        numbers.append(number)
+    if not numbers:
+        raise ValueError(f"{path} holds no JSON objects.")
+    lines, labels, names = np.array(numbers), labels_of.finish(), names_of.finish()
     ids = None if names is None else [str(name) for name in names]
     if ids is not None and duplicates == "error":
         check_unique_names(path, ids, lines)
@@ -83,21 +94,20 @@ def sniff(start: bytes) -> bool:
     return line.startswith(b'{"') or line.startswith(b"{ ")
 
 
-def _objects(path: PathLike) -> tuple[list[int], list[dict[str, Any]]]:
-    numbers, objects = [], []
+def _objects(path: PathLike) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in numbered_lines(path):
         try:
             value = json.loads(line)
-        except ValueError as error:
-            reason = getattr(error, "msg", str(error))
-            raise ValueError(f"{path}:{number}: this is not JSON ({reason[0].lower() + reason[1:]}).") from None
+        except json.JSONDecodeError as error:
+            reason = error.msg[0].lower() + error.msg[1:]
+            raise ValueError(f"{path}:{number}: this is not JSON ({reason}).") from None
+        except ValueError:  # Python's own limit of the digits of an integer
+            raise ValueError(f"{path}:{number}: a number of this line is too long.") from None
+        except RecursionError:
+            raise ValueError(f"{path}:{number}: the brackets of this line are nested too deeply.") from None
         if not isinstance(value, dict):
             raise ValueError(f"{path}:{number}: expected a JSON object with named fields.")
-        numbers.append(number)
-        objects.append(value)
-    if not objects:
-        raise ValueError(f"{path} holds no JSON objects.")
-    return numbers, objects
+        yield number, value
 
 
 def _text(path: PathLike, line: int, entry: dict[str, Any], fields: list[str]) -> str:
@@ -110,27 +120,47 @@ def _text(path: PathLike, line: int, entry: dict[str, Any], fields: list[str]) -
     return "\n".join(found)
 
 
-def _column(path: PathLike, lines: list[int], objects: list[dict[str, Any]], name: str | None, usual: str) -> Any:
-    """Return the values of a field that all objects must have; "auto" takes the usual name if any object has it."""
-    if name is None or (name == "auto" and not any(usual in entry for entry in objects)):
-        return None
-    field = usual if name == "auto" else name
-    for line, entry in zip(lines, objects):
-        if not isinstance(entry.get(field), str | int | float):
-            what = "is a list or object" if entry.get(field) is not None else "is missing"
-            raise ValueError(f"{path}:{line}: the field {field!r} {what}; the line has {_fields(entry)}.")
-    return [entry[field] for entry in objects]
+class _Column:
+    """The values of a field that all objects must have; "auto" takes the usual name if any object has it."""
+
+    def __init__(self, path: PathLike, name: str | None, usual: str):
+        self.path, self.wanted, self.found = path, name not in (None, "auto"), False
+        self.field = usual if name == "auto" else name
+        self.values: list[Any] = []
+        self.missing: str | None = None
+
+    def add(self, line: int, entry: dict[str, Any]) -> None:
+        """Take the value of an object; raise where it has none but others do, or it was asked for."""
+        if self.field is None:
+            return
+        self.found = self.found or self.field in entry
+        if isinstance(entry.get(self.field), str | int | float):
+            self.values.append(entry[self.field])
+        elif self.missing is None:
+            what = "is a list or object" if entry.get(self.field) is not None else "is missing"
+            self.missing = f"{self.path}:{line}: the field {self.field!r} {what}; the line has {_fields(entry)}."
+        if self.missing is not None and (self.wanted or self.found):
+            raise ValueError(self.missing)
+
+    def finish(self) -> list[Any] | None:
+        """Return the values, None where no object has any."""
+        return self.values if self.found else None
 
 
 def _fields(entry: dict[str, Any]) -> str:
-    return ", ".join(map(repr, entry)) or "no fields"
+    """Return the names of the fields of an object, of many the first ones."""
+    names = [shown(name) for name in entry]
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return (", ".join(names[:MOST_NAMES]) or "no fields") + more
 
 
 def _labels(values: list[Any]) -> Array:
-    if all(isinstance(value, int) for value in values):
-        return np.array(values, np.int64)
-    if all(isinstance(value, int | float) for value in values):
-        return np.array(values, np.float64)
+    whole = [value for value in values if isinstance(value, int)]
+    if all(abs(value) < EXACT for value in whole):
+        if len(whole) == len(values):
+            return np.array(values, np.int64)
+        if all(isinstance(value, int | float) for value in values):
+            return np.array(values, np.float64)
     return np.array([str(value) for value in values])
 
 

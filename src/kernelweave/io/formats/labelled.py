@@ -14,7 +14,8 @@ from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.io.collect import Collector, Part
 from kernelweave.io.dataset import Dataset, check_rows, label_text, parse_labels
-from kernelweave.io.header import is_number
+from kernelweave.io.machines import shown
+from kernelweave.io.numbers import is_number
 from kernelweave.io.registry import BY_LINES, Format, register
 from kernelweave.io.source import line_blocks, spans
 
@@ -63,8 +64,8 @@ def parts(path: PathLike, labels: Labels | Texts | None = None) -> Iterator[Part
         n_tabs = fields.n_tabs
         if fields.starts.size:
             if labels is not None:
-                labels.add(block, fields)
-            yield _part(block, fields)
+                labels.add(path, block, fields)
+            yield _part(path, block, fields)
 
 
 def streamed_parts(path: PathLike, label: str | None = None, texts: list[str] | None = None) -> Iterator[Part]:
@@ -102,11 +103,7 @@ def sniff(start: bytes) -> bool:
 
 
 def _is_number(text: bytes) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return is_number(text.decode("latin-1").rstrip("\r"))
 
 
 class _Fields:
@@ -140,14 +137,14 @@ class _Fields:
             raise ValueError(f"{path}:{line}: found {found} tab-separated fields, expected {wanted}.")
 
 
-def _part(block: bytes, fields: _Fields) -> Part:
+def _part(path: PathLike, block: bytes, fields: _Fields) -> Part:
     from kernelweave.data.strings.loops import gather_rows
 
     starts = fields.label_stops + 1
     offsets = offsets_of(fields.text_stops - starts)
     letters = np.empty(offsets[-1], np.uint8)
     gather_rows(np.frombuffer(block, np.uint8), starts, np.arange(starts.size), offsets, letters)
-    ids = spans(block, fields.text_stops + 1, fields.stops) if fields.n_tabs == 2 else None
+    ids = spans(path, block, fields.text_stops + 1, fields.stops, fields.lines) if fields.n_tabs == 2 else None
     return letters, offsets[:-1], fields.lines, ids
 
 
@@ -156,24 +153,33 @@ class Labels:
 
     def __init__(self) -> None:
         self.index: dict[bytes, int] = {}
+        self.texts: list[str] = []
         self.codes: list[Array] = []
 
-    def add(self, block: bytes, fields: _Fields) -> None:
+    def add(self, path: PathLike, block: bytes, fields: _Fields) -> None:
         """Keep the labels of some lines."""
-        self.codes.append(_label_codes(block, fields, self.index))
+        codes = _label_codes(block, fields, self.index)
+        self.codes.append(codes)
+        for raw in list(self.index)[len(self.texts) :]:
+            try:
+                self.texts.append(raw.decode("utf-8"))
+            except UnicodeDecodeError as error:
+                line = fields.lines[np.argmax(codes == len(self.texts))]
+                byte = raw[error.start]
+                raise ValueError(f"{path}:{line}: the byte {byte:#04x} is not UTF-8 text.") from None
 
     def finish(self, path: PathLike) -> Array:
         """Return the label of each line; one word in the first line above numbers is the name of a column."""
-        texts, codes = [raw.decode("utf-8", "backslashreplace") for raw in self.index], np.concatenate(self.codes)
+        texts, codes = self.texts, np.concatenate(self.codes)
         if len(texts) > 1 and codes[0] not in codes[1:]:
             first = texts[codes[0]]
             if not is_number(first) and all(is_number(text) for text in texts if text != first):
                 raise ParameterError(
-                    "{path}:1: the label {first!r} is no number, as all others are; if the line holds the names of "
+                    "{path}:1: the label {first} is no number, as all others are; if the line holds the names of "
                     "columns, say which one has the sequences with {sequence}.",
                     {"sequence": Metavar("NAME")},
                     path=path,
-                    first=first,
+                    first=shown(first),
                 )
         return parse_labels(texts)[codes]
 
@@ -184,9 +190,9 @@ class Texts:
     def __init__(self, texts: list[str]) -> None:
         self.texts = texts
 
-    def add(self, block: bytes, fields: _Fields) -> None:
+    def add(self, path: PathLike, block: bytes, fields: _Fields) -> None:
         """Add the labels of some lines."""
-        self.texts += spans(block, fields.starts, fields.label_stops)
+        self.texts += spans(path, block, fields.starts, fields.label_stops, fields.lines)
 
 
 def _label_codes(block: bytes, fields: _Fields, index: dict[bytes, int]) -> Array:

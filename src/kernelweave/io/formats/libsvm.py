@@ -9,16 +9,19 @@ import numpy as np
 
 from kernelweave.data.atomic import PathLike, open_aside
 from kernelweave.io.dataset import Dataset, check_rows, label_text
+from kernelweave.io.numbers import LONGEST_NUMBER
 from kernelweave.io.registry import BY_LINES, Format, register
 from kernelweave.io.source import line_blocks
 
 Array = np.ndarray
 EXACT = 2.0**53  # up to here floats hold every integer
 NUMBER = rb"[+-]?(?:\d++\.?\d*+|\.\d++|inf|nan)(?:[eE][+-]?\d++)?"
-ROW = NUMBER + rb"(?>[ \t]++\d++:" + NUMBER + rb")*+[ \t\r]*+"
+ROW = NUMBER + rb"(?>[ \t]++\d{1,16}+:" + NUMBER + rb")*+[ \t\r]*+"
 WRONG = re.compile(rb"(?m)^(?!" + ROW + rb"$|[ \t\r]*$).*$")
 COMMENT = re.compile(rb"#[^\n]*")
-QUERY = re.compile(rb"[ \t]qid:\d+")
+QUERY = re.compile(rb"[ \t]qid:\d+(?=[ \t\r\n]|$)")
+SHORT = 40
+"""Letters of a number; texts up to this length are converted together."""
 
 
 def read(path: PathLike, zero_based: str | bool = "auto", n_features: int | None = None) -> Dataset:
@@ -103,12 +106,22 @@ def _parse(path: PathLike, block: bytes, first_line: int) -> tuple[Array, Array,
         raise ValueError(f"{path}:{line}: expected 'label index:value ...' in numbers, found {shown!r}.")
     rows = [(number, row) for number, row in enumerate(block.split(b"\n"), first_line) if row.strip()]
     counts = np.array([row.count(b":") for _, row in rows], np.int64)
-    flat = np.array(block.replace(b":", b" ").split(), dtype=np.bytes_).astype(np.float64)
+    texts = block.replace(b":", b" ").split()
+    longest = max(map(len, texts), default=0)
+    if longest > LONGEST_NUMBER:
+        line = next(number for number, row in rows if max(map(len, row.replace(b":", b" ").split())) > LONGEST_NUMBER)
+        raise ValueError(f"{path}:{line}: a number of {longest} letters is longer than any that is meant.")
+    # an array of texts takes the longest one's space for each
+    flat = np.array(texts, np.bytes_).astype(np.float64) if longest <= SHORT else np.array(list(map(float, texts)))
     starts = np.cumsum(1 + 2 * counts) - (1 + 2 * counts)
     entries = np.ones(flat.size, bool)
     entries[starts] = False
-    pairs = flat[entries].reshape(-1, 2)
-    return flat[starts], counts, pairs[:, 0].astype(np.int64), pairs[:, 1], np.array([n for n, _ in rows], np.int64)
+    pairs, lines = flat[entries].reshape(-1, 2), np.array([n for n, _ in rows], np.int64)
+    large = np.flatnonzero(pairs[:, 0] >= EXACT)
+    if large.size:
+        row = np.searchsorted(np.cumsum(counts), large[0], side="right")
+        raise ValueError(f"{path}:{lines[row]}: an index is beyond {EXACT:.0f}, the largest that is read.")
+    return flat[starts], counts, pairs[:, 0].astype(np.int64), pairs[:, 1], lines
 
 
 def _check_distinct(path: PathLike, X: Any, lines: Array) -> None:

@@ -32,6 +32,7 @@ from kernelweave.io.blocks import (
 from kernelweave.io.dataset import check_options, check_rows
 from kernelweave.io.lattices import register_lattices
 from kernelweave.io.machines import Machine, no_score, read_score, read_state
+from kernelweave.io.numbers import is_number
 from kernelweave.io.registry import BY_LINES
 
 SUFFIXES = (".fst.txt", ".fst", ".att")
@@ -83,16 +84,8 @@ def _width(parsed: list[tuple[Machine, list[Line]]]) -> int:
     widths = set(map(len, arcs))
     if TRANSDUCER + 1 in widths or ACCEPTOR in widths:
         return TRANSDUCER if TRANSDUCER + 1 in widths else ACCEPTOR
-    numbers = sum(_is_number(fields[-1]) for fields in arcs)  # one that is damaged must not turn costs into words
+    numbers = sum(is_number(fields[-1]) for fields in arcs)  # one that is damaged must not turn costs into words
     return ACCEPTOR if 2 * numbers >= len(arcs) else TRANSDUCER
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _score(machine: Machine, line: int, text: str) -> float:

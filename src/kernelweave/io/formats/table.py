@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,11 +13,15 @@ from kernelweave.data.atomic import PathLike, open_aside
 from kernelweave.data.errors import Metavar, ParameterError
 from kernelweave.io.collect import check_unique_names
 from kernelweave.io.dataset import Dataset, check_options, check_rows, label_text, parse_labels
-from kernelweave.io.header import ID_NAMES, LABEL_NAMES, guess_delimiter, is_number
+from kernelweave.io.header import ID_NAMES, LABEL_NAMES, guess_delimiter
+from kernelweave.io.machines import shown
+from kernelweave.io.numbers import LONGEST_NUMBER, almost_number, is_number
 from kernelweave.io.registry import BY_LINES, Format, register
 from kernelweave.io.source import numbered_lines
 
 Array = np.ndarray
+_ODD = re.compile(rf"[^ -~\t]|[0-9]_[0-9]|[0-9]{{{LONGEST_NUMBER}}}")
+"""Lines whose numbers Python may read otherwise than other programs, or longer than any number is: cell by cell."""
 
 
 def read(
@@ -94,7 +99,10 @@ def sniff(start: bytes) -> bool:
     if not texts:
         return False
     delimiter = guess_delimiter(texts[0])
-    rows = list(csv.reader(texts, delimiter=delimiter))
+    try:
+        rows = list(csv.reader(texts, delimiter=delimiter))
+    except csv.Error:
+        return False
     return len({len(row) for row in rows}) == 1 and any(map(is_number, rows[-1]))
 
 
@@ -127,11 +135,11 @@ class Cells:
     def take_names(self) -> None:
         """Take the first line for the names of the columns."""
         line = self.numbers[0]
-        self.names = [name.strip() for name in self.cells(self.lines[0])]
+        self.names = [self._name(cell) for cell in self.cells(self.lines[0])]
         self.numbers, self.lines = self.numbers[1:], self.lines[1:]
         if len(set(self.names)) < len(self.names):
             twice = next(name for name in self.names if self.names.count(name) > 1)
-            raise ValueError(f"{self.path}:{line}: two columns are named {twice!r}.")
+            raise ValueError(f"{self.path}:{line}: two columns are named {shown(twice)}.")
         if not self.lines:
             raise ValueError(f"{self.path} has a line of names but no rows.")
 
@@ -139,7 +147,11 @@ class Cells:
         """Return the cells of one line."""
         if '"' not in line:
             return line.split(self.delimiter)
-        return next(csv.reader([line], delimiter=self.delimiter))
+        try:
+            return next(csv.reader([line], delimiter=self.delimiter))
+        except csv.Error as error:
+            number = self.numbers[self.lines.index(line)]
+            raise ValueError(f"{self.path}:{number}: the quotes of this line cannot be read ({error}).") from None
 
     def _check_widths(self) -> None:
         for number, line in zip(self.numbers, self.lines):
@@ -150,11 +162,24 @@ class Cells:
                 )
 
     def _has_header(self) -> bool:
-        first = [is_number(cell) for cell in self.cells(self.lines[0])]
+        cells = self.cells(self.lines[0])
+        if odd := next(filter(almost_number, cells), None):
+            raise ValueError(
+                f"{self.path}:{self.numbers[0]}: {shown(odd)} is neither a plain number nor a name; write it in digits "
+                "0 to 9, or say whether the first line holds names (header=True or False)."
+            )
+        first = [is_number(cell) for cell in cells]
         if len(self.lines) == 1:
             return not any(first)
         second = [is_number(cell) for cell in self.cells(self.lines[1])]
         return not any(first) or any(below and not above for above, below in zip(first, second))
+
+    def _name(self, cell: str) -> str:
+        """Return the name of a column."""
+        name = cell.strip(" \t")
+        if not name.isprintable():
+            raise ValueError(f"{self.path}:{self.numbers[0]}: the name {shown(name)} has a character without a shape.")
+        return name
 
     def find(self, column: str | int | None, usual: tuple[str, ...], what: str) -> int | None:
         """Return the number of a column asked for by name or number."""
@@ -176,11 +201,13 @@ class Cells:
 
     def column(self, number: int) -> list[str]:
         """Return the cells of one column as text."""
-        return [self.cells(line)[number].strip() for line in self.lines]
+        return [self.cells(line)[number].strip(" \t") for line in self.lines]
 
     def numeric(self, columns: list[int]) -> Array:
         """Return columns as numbers, (n, number of columns)."""
         quote = '"' if any('"' in line for line in self.lines) else None
+        if any(map(_ODD.search, self.lines)):
+            return np.array(list(self._slow_rows(columns)))
         try:
             return np.loadtxt(
                 self.lines, delimiter=self.delimiter, usecols=columns, comments=None, quotechar=quote, ndmin=2
@@ -194,16 +221,16 @@ class Cells:
             cells = self.cells(line)
             for c in columns:
                 if not is_number(cells[c]):
-                    name = c if self.names is None else repr(self.names[c])
+                    name = c if self.names is None else shown(self.names[c])
                     place = f"{self.path}:{number}, column {name}"
                     if not cells[c].strip():
                         raise ValueError(f"{place}: the cell is empty.")
                     raise ParameterError(
-                        "{place}: {cell!r} is not a number (where the rows are sequences, name their column by "
+                        "{place}: {cell} is not a number (where the rows are sequences, name their column by "
                         "{sequence}).",
                         {"sequence": Metavar()},
                         place=place,
-                        cell=cells[c],
+                        cell=shown(cells[c]),
                     )
             yield [float(cells[c]) for c in columns]
 
