@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelweave.data.stores import is_stored
 from kernelweave.engines import Engine, choose_engine, idle_cores, is_client
 from kernelweave.estimators.advice import Facts
+from kernelweave.estimators.files.misfit import UNREADABLE, misfit
 from kernelweave.estimators.fitting import Begun, make_monitor, show_compilation
 from kernelweave.estimators.inputs import new_rows, positive, training_rows
 from kernelweave.estimators.kernel_list import KernelList
@@ -181,16 +182,31 @@ class Estimator(BaseEstimator, ABC):
     def _outputs(self, X: Any) -> Array:
         """Return the outputs of new rows, (rows, outputs); a store is never read as a whole."""
         if is_stored(X):
-            return np.concatenate(self._by_parts(X, "scores")) + self.intercept_
+            return _finite(np.concatenate(self._by_parts(X, "scores")) + self.intercept_)
         X = self._new(X)
-        return self.expansion_.scores(X, self._engine()) + self.intercept_
+        with self._computing():
+            found = self.expansion_.scores(X, self._engine()) + self.intercept_
+        return _finite(found)
 
     def _contributions(self, X: Any) -> Array:
         """Return what every kernel contributes to each output of new rows, (m, rows, outputs)."""
         if is_stored(X):
             return np.concatenate(self._by_parts(X, "contributions"), axis=1)
         X = self._new(X)
-        return self.expansion_.contributions(X, self._engine())
+        with self._computing():
+            return self.expansion_.contributions(X, self._engine())
+
+    @contextmanager
+    def _computing(self) -> Iterator[None]:
+        """Turn what an expansion raises that was read from a file into a sentence about the file."""
+        try:
+            yield
+        except UNREADABLE as error:
+            if not self.expansion_.restored:
+                raise
+            raise ValueError(
+                f"This model cannot be used, because its file is damaged or was changed: {misfit(error)}."
+            ) from error
 
     def _by_parts(self, X: Any, what: str) -> list[Array]:
         """Return what the expansion gives for each part of a store."""
@@ -206,3 +222,14 @@ class Estimator(BaseEstimator, ABC):
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self._kernel_list.pairwise
         return tags
+
+
+def _finite(outputs: Array) -> Array:
+    """Return outputs, or raise because a row has one that is beyond double precision."""
+    odd = np.flatnonzero(~np.isfinite(outputs).all(axis=1))
+    if odd.size:
+        raise ValueError(
+            f"The score of row {odd[0]} is not a finite number: the numbers of the row, or the coefficients of the "
+            "model, are too large for double precision; scale the rows."
+        )
+    return outputs

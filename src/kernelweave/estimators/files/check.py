@@ -9,12 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from kernelweave.data.kinds import describe, kind_of, n_rows
+from kernelweave.engines.choose import LOCAL
 from kernelweave.kernels import Precomputed
 from kernelweave.operators.expansion.base import Expansion
 
 Array = np.ndarray
+NEEDED = {"classification": ("classes_",)}
+"""What a fitted model of a task has beside its intercept."""
+MOST_JOBS = 1 << 16
 
 
 def check_rows(rows: Any) -> Any:
@@ -33,9 +38,44 @@ def check_numbers(values: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
+def local_parameters(nodes: dict[str, Any]) -> dict[str, Any]:
+    """Return what a file says of the parameters of an estimator, without what belongs to the process that fitted.
+
+    A file must not choose the scheduler whose answers are unpickled, nor a file that a fit would write.
+    """
+    kept = {name: node for name, node in nodes.items() if name not in ("checkpoint", "callbacks")}
+    if kept.get("engine") not in (None, *LOCAL):
+        raise ValueError("it names an engine outside of this process")
+    jobs, limit = kept.get("n_jobs"), kept.get("memory_limit")
+    if jobs is not None and (not isinstance(jobs, int) or abs(jobs) > MOST_JOBS):
+        raise ValueError("n_jobs is not a number of workers")
+    if limit is not None and not isinstance(limit, str | int | float):
+        raise ValueError("memory_limit is not a size")
+    return kept
+
+
+def check_other(model: Any) -> None:
+    """Raise unless a pipeline ends with an estimator of ours behind scalers, and a scaler fits its columns."""
+    if isinstance(model, Pipeline):
+        steps = model.steps
+        fits = isinstance(steps, list) and steps and all(isinstance(one, tuple) and len(one) == 2 for one in steps)
+        if not fits or not hasattr(steps[-1][1], "expansion_") or not all(isinstance(name, str) for name, _ in steps):
+            raise ValueError("a pipeline does not end with a fitted model")
+        if not all(type(one).__name__ == "StandardScaler" for _, one in steps[:-1]):
+            raise ValueError("a pipeline holds other steps than scalers before its model")
+        return
+    columns = getattr(model, "n_features_in_", None)
+    for name in ("mean_", "scale_", "var_"):
+        values = getattr(model, name, None)
+        if values is not None:
+            finite(name, values, (columns,) if isinstance(columns, int) else (-1,))
+
+
 def check_model(model: Any, expansion: Expansion) -> None:
     """Raise unless the fitted attributes of an estimator fit together."""
     learned = vars(model)
+    if missing := [name for name in ("intercept_", "_input", *NEEDED.get(model._task, ())) if name not in learned]:
+        raise ValueError(f"{missing[0]} is missing")
     outputs, m = expansion.outputs, len(expansion.kernels)
     finite("intercept_", learned["intercept_"], (outputs,))
     if "kernel_weights_" in learned:

@@ -17,7 +17,8 @@ import numpy as np
 from kernelweave._version import __version__
 from kernelweave.data.atomic import check_writable
 from kernelweave.data.kinds import blocks_of, kind_of
-from kernelweave.estimators.files.container import CHECKPOINTS, UNREADABLE, digest
+from kernelweave.estimators.files.container import CHECKPOINTS, digest
+from kernelweave.estimators.files.misfit import UNREADABLE, misfit
 from kernelweave.estimators.files.tree import Reader, Writer
 from kernelweave.solvers.checkpoint import EVERY, Checkpoint, Entry
 
@@ -71,7 +72,7 @@ def open_checkpoint(estimator: Any, X: Any, data: Mapping[str, Any]) -> Checkpoi
     except Changed as error:
         raise ValueError(str(error)) from None
     except UNREADABLE as error:
-        raise ValueError(f"{place.path} holds a checkpoint that cannot be read ({error}); remove it.") from None
+        raise ValueError(f"{place.path} holds a checkpoint that cannot be read: {misfit(error)}; remove it.") from None
     return Checkpoint(file.write, place.every, runs, header["library"] == __version__)
 
 

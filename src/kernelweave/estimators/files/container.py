@@ -18,13 +18,12 @@ import numpy as np
 
 from kernelweave._version import __version__
 from kernelweave.data.atomic import PathLike, open_aside
+from kernelweave.estimators.files.misfit import UNREADABLE
 
 Array = np.ndarray
 KEY = "kernelweave"
 DTYPES = {"f": "F{}", "i": "I{}", "u": "U{}", "b": "BOOL"}
 """What safetensors call numbers of some kind and so many bits."""
-UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, OverflowError)
-"""What reading a body whose parts do not fit together can raise."""
 
 
 @dataclass(frozen=True)

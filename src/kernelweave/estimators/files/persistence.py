@@ -12,7 +12,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from kernelweave.data.atomic import PathLike
-from kernelweave.estimators.files.container import MODELS, UNREADABLE
+from kernelweave.estimators.files.container import MODELS
+from kernelweave.estimators.files.misfit import UNREADABLE, misfit
 from kernelweave.estimators.files.tree import Reader, Writer, estimators
 
 VERSION = MODELS.version
@@ -61,7 +62,7 @@ def load(path: PathLike) -> Any:
     try:
         model = Reader(tensors).value(header["model"])
     except UNREADABLE as error:
-        raise ValueError(f"{path} holds a model that cannot be read ({type(error).__name__}: {error}).") from None
+        raise ValueError(f"{path} holds a model that cannot be read: {misfit(error)}.") from None
     if not isinstance(model, BaseEstimator):
         raise ValueError(f"{path} holds a {type(model).__name__}, expected a model.")
     return model

@@ -25,7 +25,7 @@ from kernelweave.data.kinds import Description, RowKind, find, kind_of, named
 from kernelweave.data.rows import IDS
 from kernelweave.engines import is_cluster
 from kernelweave.estimators.cgboost.stage_history import StageHistory
-from kernelweave.estimators.files.check import check_model, check_numbers, check_rows
+from kernelweave.estimators.files.check import check_model, check_numbers, check_other, check_rows, local_parameters
 from kernelweave.estimators.fitting import Certificate
 from kernelweave.kernels.approximate.fourier import Waves
 from kernelweave.kernels.approximate.landmarks import Landmarks
@@ -268,7 +268,7 @@ class Reader:
     def estimator(self, node: Node) -> BaseEstimator:
         """Return an estimator with its parameters and what it learned."""
         cls = estimators()[node["name"]]
-        model = cls(**_renamed(self._each(node["parameters"])))
+        model = cls(**_renamed(self._each(local_parameters(node["parameters"]))))
         for key, value in _present(self._each(node["fitted"])).items():
             if not is_learned(key):
                 raise ValueError(f"{key} is not a fitted attribute.")
@@ -277,7 +277,10 @@ class Reader:
             model.expansion_ = model._expand()
             if "expansion" in node:  # files of version 1 hold none
                 model.expansion_.restore(self.value(node["expansion"]))
+            model.expansion_.restored = True
             check_model(model, model.expansion_)
+        if cls in OTHERS:
+            check_other(model)
         return model
 
     def kernel(self, node: Node) -> Kernel:

@@ -107,12 +107,14 @@ class Expansion(ABC):
     kernels : of the model, every learned parameter filled in
     rows : what it keeps of the training rows
     outputs : how many
+    restored : whether it was read from a file
     """
 
     def __init__(self, kernels: Sequence[Kernel], rows: Any, outputs: int):
         self.kernels, self.rows, self.outputs = list(kernels), rows, outputs
         self._members: list[Member] | None = None
         self._stored: list[State] = []
+        self.restored = False
 
     @abstractmethod
     def _made(self, stored: Sequence[State]) -> list[Member]:
@@ -209,6 +211,8 @@ class Expansion(ABC):
     def restore(self, state: State) -> None:
         """Take the members from what `state` of an equal expansion returned; nothing is computed."""
         self._stored, self._members = list(state["members"]), None
+        if not all(isinstance(one, dict) for one in self._stored):
+            raise ValueError("what the model predicts with is not described by names")
 
 
 def held_bytes(value: Any) -> int:

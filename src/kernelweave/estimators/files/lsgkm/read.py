@@ -21,15 +21,34 @@ from kernelweave.estimators.fitting import Certificate
 from kernelweave.estimators.one.base import KernelEstimator
 from kernelweave.estimators.one.classifier import KernelClassifier
 from kernelweave.estimators.one.regressor import KernelRegressor
+from kernelweave.io.numbers import read_integer, read_number
 from kernelweave.io.source import open_binary
 from kernelweave.operators import Plan
 from kernelweave.solvers.result import Trace
 
 Array = np.ndarray
 MACHINES = {"c_svc": KernelClassifier, "epsilon_svr": KernelRegressor}
+
+
+def _number(text: str) -> float:
+    """Return a number; what is none raises."""
+    found = read_number(text)
+    if found is None:
+        raise ValueError
+    return found
+
+
+def _integer(text: str) -> int:
+    """Return an integer; what is none raises."""
+    found = read_integer(text)
+    if found is None:
+        raise ValueError
+    return found
+
+
 NUMBERS: dict[str, Any] = {
-    "L": int, "k": int, "d": int, "norc": int, "M": int, "nr_class": int, "total_sv": int,
-    "gamma": float, "H": float, "rho": float,
+    **dict.fromkeys(("L", "k", "d", "norc", "M", "nr_class", "total_sv"), _integer),
+    **dict.fromkeys(("gamma", "H", "rho"), _number),
 }  # fmt: skip
 """Fields of one number."""
 LISTS = ("label", "nr_sv", "probA", "probB")
@@ -103,10 +122,10 @@ def _header(path: PathLike, lines: Iterator[tuple[int, bytes]]) -> dict[str, Any
             if name in ("svm_type", "kernel_type"):
                 fields[name] = values[0]
             else:
-                fields[name] = [float(v) for v in values] if name in LISTS else NUMBERS[name](values[0])
+                fields[name] = [_number(v) for v in values] if name in LISTS else NUMBERS[name](values[0])
         except ValueError:
             raise ValueError(
-                f"{path}:{number}: {name} of an LS-GKM model must be a number, not {values[0]!r}."
+                f"{path}:{number}: {name} of an LS-GKM model must be a number, not {_short(values[0].encode())}."
             ) from None
     raise ValueError(f"{path} is truncated or no LS-GKM model: it has no line SV.")
 
@@ -152,11 +171,8 @@ def _support(path: PathLike, lines: Iterator[tuple[int, bytes]], fields: dict[st
             continue
         first, _, text = line.partition(b" ")
         codes = np.frombuffer(text.strip(), np.uint8)
-        try:
-            value = float(first)
-        except ValueError:
-            value = float("nan")
-        if not np.isfinite(value) or not len(codes) or NO_LETTER[codes].any():
+        value = read_number(first.decode("ascii", "replace"))
+        if value is None or not np.isfinite(value) or not len(codes) or NO_LETTER[codes].any():
             raise ValueError(f"{path}:{number}: {_short(line)} is not a coefficient and a sequence.")
         if len(codes) < fields["L"]:
             raise ValueError(f"{path}:{number}: the sequence has {len(codes)} letters, fewer than L = {fields['L']}.")
