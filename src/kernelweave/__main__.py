@@ -1,6 +1,6 @@
 """``python -m kernelweave``: the program `kernelweave`."""
 
-from kernelweave.cli.app import main
+from kernelweave.cli.entry import main
 
 if __name__ == "__main__":
     main()

@@ -31,8 +31,7 @@ def main(words: list[str] | None = None, stages: dict[str, Stage] = STAGES) -> i
     for place, stage in enumerate(chosen):
         left = given.minutes * 60 - (time.monotonic() - began)
         share = stage.minutes / sum(one.minutes for one in chosen[place:])
-        wanted = given.trials or max(1, math.ceil(stage.goal * min(1.0, given.minutes / HOUR)))
-        tallies.append(carried_out(stage, wanted, max(1.0, left * share), failures, given.processes))
+        tallies.append(carried_out(stage, trials_of(stage, given), max(1.0, left * share), failures, given.processes))
     if given.csv:
         write_csv(given.csv, tallies)
     return conclusion(tallies, failures)
@@ -44,6 +43,7 @@ def parsed(words: list[str] | None, stages: dict[str, Stage]) -> argparse.Namesp
     parser.add_argument("--minutes", type=float, default=HOUR, help="at most (default 60); trials shrink with it")
     parser.add_argument("--only", action="append", choices=list(stages), help="one stage (may be repeated)")
     parser.add_argument("--trials", type=int, help="so many of each stage, in place of its share")
+    parser.add_argument("--first", type=int, default=0, help="number of the first trial: counts of several runs add up")
     parser.add_argument("--trial", type=int, help="run one trial of the stage named by --only here, and tell of it")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="at a time (default: all cores)")
     parser.add_argument("--csv", type=Path, help="write the counts to this file")
@@ -54,11 +54,18 @@ def parsed(words: list[str] | None, stages: dict[str, Stage]) -> argparse.Namesp
     return given
 
 
-def carried_out(stage: Stage, wanted: int, seconds: float, failures: Path, processes: int) -> Tally:
+def trials_of(stage: Stage, given: argparse.Namespace) -> range:
+    """Return the numbers of the trials of a stage."""
+    wanted = given.trials or max(1, math.ceil(stage.goal * min(1.0, given.minutes / HOUR)))
+    return range(given.first, given.first + wanted)
+
+
+def carried_out(stage: Stage, trials: range, seconds: float, failures: Path, processes: int) -> Tally:
     """Run a stage, tell how it goes, and return its counts."""
+    wanted = len(trials)
     tally, began = Tally(stage, wanted), time.monotonic()
     told = began
-    for number, outcome in run(stage, range(wanted), seconds, failures, processes):
+    for number, outcome in run(stage, trials, seconds, failures, processes):
         tally.add(number, outcome)
         if outcome.failed:
             print(f"{stage.name} {number} failed: {outcome.kind}, {outcome.outcome}", flush=True)

@@ -270,6 +270,15 @@ def test_a_worker_that_stops_with_a_result_is_named(monkeypatch, cluster):
             os.kill(worker.pid, signal.SIGCONT)
 
 
+def test_a_connection_that_breaks_while_answers_are_fetched_is_the_same_sentence(cluster, monkeypatch):
+    async def broken(*given, **options):
+        raise ConnectionResetError(104, "Connection reset by peer")
+
+    monkeypatch.setattr(cluster.client, "gather", broken)
+    with pytest.raises(ConnectionError, match=r"the Dask scheduler at .* was lost while part 1 of 3.* was"):
+        cluster.map(abs, [-1, 2, -3])
+
+
 def test_a_lost_scheduler_is_one_sentence(tmp_path):
     file = tmp_path / "scheduler.json"
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]

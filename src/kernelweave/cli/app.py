@@ -1,14 +1,13 @@
 """The program `kernelweave`: its commands, and what becomes of an error.
 
-Exit codes: 0 done, 1 something given was wrong, 2 the command was not understood, 130 interrupted: an interrupted
-training has saved its best model so far, any other command nothing.
+Exit codes: 0 done, 1 something given was wrong, 2 the command was not understood, 130 interrupted (Ctrl-C, SIGTERM): an
+interrupted training has saved its best model so far, any other command nothing.  `entry` is where the program starts.
 """
 
 from __future__ import annotations
 
+import errno
 import functools
-import os
-import sys
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -17,6 +16,7 @@ import typer
 from kernelweave._version import __version__
 from kernelweave.cli.convert import convert
 from kernelweave.cli.cv import cv
+from kernelweave.cli.entry import FAILED, INTERRUPTED, main
 from kernelweave.cli.evaluate import evaluate
 from kernelweave.cli.explaining.explain import explain
 from kernelweave.cli.explaining.variants import variants
@@ -24,8 +24,11 @@ from kernelweave.cli.inspect import inspect
 from kernelweave.cli.negatives import negatives
 from kernelweave.cli.options import as_option
 from kernelweave.cli.predict import predict
-from kernelweave.cli.show import FAILED, INTERRUPTED, heard, one_line
+from kernelweave.cli.show import heard, one_line
 from kernelweave.cli.train import train
+
+NO_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EBADF)
+"""What writing to a pipe without a reader, a full disk, or a file that was closed gives."""
 
 app = typer.Typer(
     name="kernelweave",
@@ -73,11 +76,8 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
         except KeyboardInterrupt:
             typer.echo("interrupted: nothing was saved", err=True)
             raise typer.Exit(INTERRUPTED) from None
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(FAILED) from None
         except Exception as error:
-            if kwargs.get("debug"):
+            if kwargs.get("debug") or unwritable(error):
                 raise
             typer.echo(f"error: {sentence(error)}", err=True)
             raise typer.Exit(FAILED) from None
@@ -85,26 +85,27 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+def unwritable(error: Exception) -> bool:
+    """Tell whether it is standard output that could not be written: such errors name no file."""
+    return isinstance(error, OSError) and error.filename is None and error.errno in NO_OUTPUT
+
+
 def sentence(error: Exception) -> str:
     """Return what an error says, with parameters spelled as options."""
-    said = str(error.args[0] if isinstance(error, KeyError) and error.args else error)
+    said = str(error)
     if hasattr(error, "spelled"):  # a ParameterError, whose module is slow to import
         said = error.spelled(as_option)
     text = one_line(said.strip().split("\n")[0])
     if isinstance(error, MemoryError):
         return text or "There is not enough memory; lower --memory-limit."
+    if isinstance(error, OSError) and error.filename is not None and text.startswith("[Errno"):
+        text = f"{error.filename}: {(error.strerror or 'it cannot be used').lower()}."
     if not isinstance(error, ValueError | TypeError | OSError | ImportError):
-        text = f"unexpected {type(error).__name__}: {text} (--debug shows where)"
+        text = f"Something unexpected went wrong in the program itself ({text}); --debug shows where."
     return text
 
 
 for _command in (train, cv, predict, evaluate, inspect, explain, variants, negatives, convert):
     app.command()(guarded(_command))
 
-
-def main() -> None:
-    """Run the program."""
-    try:
-        app()
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+__all__ = ["app", "main"]

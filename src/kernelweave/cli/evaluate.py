@@ -6,8 +6,9 @@ import os
 from typing import Any
 
 from kernelweave.cli import options as o
+from kernelweave.cli.entry import FAILED
 from kernelweave.cli.paths import check_readable, rows_of
-from kernelweave.cli.show import FAILED, Output
+from kernelweave.cli.show import Output
 
 PICTURES = (".png", ".pdf", ".svg")
 LARGEST_TABLE = 30

@@ -86,6 +86,8 @@ def writing(out: str | None) -> Iterator[Write]:
     from kernelweave.io import open_aside
 
     if out is None:
+        if sys.stdout is None:
+            raise ValueError("Standard output is closed; name a file with --out.")
         yield sys.stdout.writelines
         sys.stdout.flush()
         return

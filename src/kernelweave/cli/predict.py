@@ -8,7 +8,7 @@ from typing import Any
 
 from kernelweave.cli import options as o
 from kernelweave.cli.paths import check_readable, rows_of
-from kernelweave.cli.show import Output
+from kernelweave.cli.show import Output, on_terminal
 
 LONGER = 10
 """How many times longer than those of training sequences are that may be meant to be scanned."""
@@ -63,7 +63,6 @@ def predict(
 
 def _predict_rows(model: Any, files: dict[str, str | None], reading: o.Reading, say: Output) -> None:
     """Predict the rows of a file, block by block, and write them as they come."""
-    import sys
 
     from kernelweave.cli.flow import Pace, new_blocks, writing
     from kernelweave.cli.rows import strange
@@ -73,7 +72,7 @@ def _predict_rows(model: Any, files: dict[str, str | None], reading: o.Reading, 
     out, header = files["out"], _header(model)
     listed: list[dict[str, Any]] | None = [] if say.as_json and out is None else None
     labels, n_rows, unknown, total = Counter[Any](), 0, 0, 0
-    watched = say.quiet or (out is None and sys.stdout.isatty())
+    watched = say.quiet or (out is None and on_terminal())
     with Pace("predicting", "rows", watched) as pace, writing(out) as write:
         for names, X in new_blocks(str(files["data"]), model, reading):
             if not n_rows and (much := _much_longer(model, X)) is not None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import signal
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -20,11 +18,6 @@ EVERY = 10.0
 
 UNBOUNDED = 10_000
 """Columns of a file, which need not fit any screen."""
-
-FAILED = 1
-"""Exit code of a command that was given something wrong, or that does not confirm a certificate."""
-INTERRUPTED = 130
-"""Exit code of a command that Ctrl-C has ended early."""
 
 WIDTH = 13
 """Columns that the name before a result takes."""
@@ -61,8 +54,13 @@ class Output:
             drawn.add_column(name, justify="right" if place else "left", no_wrap=True, min_width=least)
         for row in rows:
             drawn.add_row(*map(str, row))
-        width = None if sys.stdout.isatty() else UNBOUNDED
+        width = None if on_terminal() else UNBOUNDED
         Console(file=sys.stdout, markup=False, highlight=False, soft_wrap=True, width=width).print(drawn)
+
+
+def on_terminal() -> bool:
+    """Tell whether standard output is a terminal; it may also be closed."""
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 class Status:
@@ -149,23 +147,6 @@ class ProgressLine(Status):
             f"{self._name()}iteration {progress.iteration}  {gap}{progress.further()}  {progress.seconds:.1f} s  "
             f"{rate:.3g} iterations/s"
         )
-
-
-@contextmanager
-def ending_is_interrupting() -> Iterator[None]:
-    """Let a request to end the process (SIGTERM) do what Ctrl-C does, so that a checkpoint is written."""
-
-    def interrupt(*given: Any) -> None:
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    former = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, former)
 
 
 @contextmanager

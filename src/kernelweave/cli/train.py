@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from kernelweave.cli import options as o
+from kernelweave.cli.entry import INTERRUPTED
 from kernelweave.cli.paths import check_readable, rows_of
 from kernelweave.cli.show import (
-    INTERRUPTED,
     Output,
     ProgressLine,
     Status,
-    ending_is_interrupting,
     heard,
     one_line,
     size_of,
@@ -54,7 +53,7 @@ def train(
       kernelweave train large.tsv --checkpoint large.kwc --out large.kw
       kernelweave train large.kws --kernel wd:20 --dry-run
 
-    Ctrl-C ends the training early and saves the best model so far (exit code 130).
+    Ctrl-C or SIGTERM ends the training early and saves the best model so far (exit code 130).
     With --checkpoint, the same command then goes on where it was.
     The certificate tells how far, at most, its objective is from the best one possible.
     """
@@ -235,8 +234,7 @@ def _fit(whole: Any, model: Any, X: Any, y: Any, say: Output) -> tuple[float, li
     """Fit with a progress line; return seconds and warnings."""
     parts = [] if y is None else list(_counts(y)) if hasattr(model, "class_weight") else []
     began = time.perf_counter()
-    ended = nullcontext() if model.checkpoint is None else ending_is_interrupting()
-    with ended, heard() as warned, ProgressLine(say.quiet, parts if len(parts) > 2 else []) as line:
+    with heard() as warned, ProgressLine(say.quiet, parts if len(parts) > 2 else []) as line:
         model.set_params(callbacks=(line,))
         whole.fit(X, y)
     model.set_params(callbacks=(), checkpoint=None)
@@ -260,7 +258,12 @@ def _report(
     from kernelweave.estimators import save
     from kernelweave.estimators.fitting import StoppedEarly
 
-    save(whole, out)
+    try:
+        save(whole, out)
+    except OSError as error:
+        kept = os.path.join(tempfile.mkdtemp(prefix="kernelweave-"), os.path.basename(out) or "model.kw")
+        save(whole, kept)
+        raise OSError(f"{str(error).rstrip('.')}; the model is kept in {kept}.") from None
     interrupted = any(isinstance(one, StoppedEarly) for one in warned)
     size = os.path.getsize(out)
     values = {"model": out, "bytes": size, "seconds": seconds, "interrupted": interrupted}

@@ -7,6 +7,7 @@ novelty          every target is 1; costs s_i / (nu sum s), and the dual coeffic
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ BORDER = 1e-9
 LARGEST_NU = 1.0 - 1e-9
 """With nu = 1 the dual coefficients must equal the costs, whose sum rounding may leave below 1: then none would do."""
 NORMAL, NOVEL = 1, -1
+MANY_CLASSES = 1000
+"""Classes above which labels are rather numbers, and a fit takes a thousand times as long as it may seem."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,13 @@ class Classes(TargetKind):
         check_classification_targets(y)
         weight = row_weights(sample_weight, X)
         model.classes_ = some_classes(y, weight)
+        if len(model.classes_) > MANY_CLASSES:
+            warnings.warn(
+                f"y has {len(model.classes_):,} classes, each of which is told from the rest by a fit of its own; "
+                "numbers are learned by a regressor.",
+                UserWarning,
+                stacklevel=2,
+            )
         return self._targets(model, y, weight, _class_weights(model, y))
 
     def again(self, model: Any, X: Any, y: Any, sample_weight: Any) -> Targets:

@@ -19,6 +19,7 @@ from kernelweave.data.strings.alphabet import Alphabet, infer_from_counts
 from kernelweave.data.strings.letters import check_unknown
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.io.dataset import check_options
+from kernelweave.io.machines import shorter, shown
 
 Array = np.ndarray
 Part = tuple[Array, Array, Array, list[str] | None]
@@ -73,7 +74,7 @@ class Rows:
     def refuse(self, row: int, position: int, letter: str, alphabet: Alphabet) -> None:
         """Raise because a row has an unknown letter."""
         number, position = self.first + row, position + (0 if row else self.place)
-        name = f"row {number}" if self.ids is None else f"row {number} ({self.ids[row]})"
+        name = f"row {number}" if self.ids is None else f"row {number} ({shorter(self.ids[row])})"
         found = f"{self.path}:{self.line(row)}: {name} has the unknown letter {letter!r} at position {position}"
         raise ParameterError("{found}; {expected}.", found=found, expected=alphabet.expected)
 
@@ -180,7 +181,7 @@ def check_unique(path: PathLike, ids: Array, hashes: Array, steps: Array) -> Non
 
 def duplicate(path: PathLike, name: str, line: int, before: int) -> ParameterError:
     """Return the error about an id that was used before."""
-    found = f"{path}:{line}: the id {name!r} was already used on line {before}"
+    found = f"{path}:{line}: the id {shown(name)} was already used on line {before}"
     return ParameterError("{found}; {duplicates} keeps both.", {"duplicates": "allow"}, found=found)
 
 

@@ -83,6 +83,11 @@ def shown(text: str, longest: int = 40) -> str:
     return repr(text) if len(text) <= longest else repr(text[:longest]) + "..."
 
 
+def shorter(text: str, longest: int = 40) -> str:
+    """Return a text, cut where it is too long for a sentence."""
+    return str(text) if len(text) <= longest else str(text)[:longest] + "..."
+
+
 def read_state(text: str) -> State | None:
     """Return the number of a state or symbol, or None where the text is none."""
     return int(text) if text.isdecimal() and text.isascii() and len(text) <= MAX_DIGITS else None

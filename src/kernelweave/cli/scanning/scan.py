@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from kernelweave.cli.entry import INTERRUPTED
 from kernelweave.cli.flow import Pace, stream_options, streamed, writing
 from kernelweave.cli.options import Reading, Scanning
 from kernelweave.cli.scanning.forms import Writer, form_of
 from kernelweave.cli.scanning.joined import Best, Joined, Row
-from kernelweave.cli.show import INTERRUPTED, Output
+from kernelweave.cli.show import Output, on_terminal
 
 if TYPE_CHECKING:
     from kernelweave.estimators.scanning import Scanner, Windows
@@ -36,7 +36,7 @@ def scan(model: Any, names: dict[str, str | None], how: Scanning, reading: Readi
     writer = Writer(form_of(out, how.form), columns, None if how.merge else how.step or 1)
     at_once = out is None and listed is None
     n_reported = 0
-    with Pace("scanning", "letters", say.quiet or (at_once and sys.stdout.isatty())) as pace, writing(out) as write:
+    with Pace("scanning", "letters", say.quiet or (at_once and on_terminal())) as pace, writing(out) as write:
         if listed is None:
             write(writer.header())
         try:

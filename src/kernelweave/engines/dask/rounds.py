@@ -112,6 +112,8 @@ class Round:
                 except Exception as error:
                     for i in finished:
                         self._raise_if_failed(i, error)
+                    if isinstance(error, OSError):  # the futures have not heard of it yet
+                        raise self._lost() from error
                     raise
         finally:
             waiting.cancel()

@@ -135,13 +135,14 @@ def _check(path: PathLike, number: int, fields: dict[str, Any]) -> None:
     place = f"{path}:{number}"
     kind = fields.get("kernel_type")
     if kind is not None and kind not in FILTERS:
-        raise ValueError(f"{place}: kernel_type {kind!r} is not one of {', '.join(FILTERS)}.")
+        raise ValueError(f"{place}: kernel_type {_short(kind.encode())} is not one of {', '.join(FILTERS)}.")
     needed = [*NEEDED, *(["gamma"] if str(kind).endswith("rbf") else []), *("MH" if str(kind).startswith("w") else "")]
     missing = [name for name in needed if name not in fields]
     if missing:
         raise ValueError(f"{place}: the header of this LS-GKM model lacks {', '.join(missing)}.")
     if fields["svm_type"] not in MACHINES:
-        raise ValueError(f"{place}: svm_type {fields['svm_type']!r} cannot be converted; {', '.join(MACHINES)} can.")
+        kind = _short(fields["svm_type"].encode())
+        raise ValueError(f"{place}: svm_type {kind} cannot be converted; {', '.join(MACHINES)} can.")
     if fields["total_sv"] < 1 or fields.get("nr_class", 2) != 2:
         raise ValueError(f"{place}: an LS-GKM model of two classes with at least one support vector was expected.")
     for name, value in fields.items():
