@@ -133,20 +133,43 @@ def test_a_long_number_takes_little_memory(tmp_path, digits):
     assert X[-1, 0] == 1 / 3
 
 
-@pytest.mark.parametrize("first", ["label\tsequence", "site\tseq", "class\tACGT", "kind\tx", "Label\tText"])
+@pytest.mark.parametrize("first", ["label\tsequence", "site\tseq", "class\tx", "Label\tText"])
 def test_a_line_of_names_is_no_row(tmp_path, first):
-    refused(put(tmp_path, "a.tsv", f"{first}\n1\tACGT\n-1\tGGGG\n".encode()), ":1: .* look like the names of columns")
+    data = kw.read(put(tmp_path, "a.tsv", f"{first}\n1\tACGT\n-1\tGGGG\n".encode()))
+    assert (data.X.to_strings(), data.y.tolist()) == (["ACGT", "GGGG"], [1, -1])
+    refused(put(tmp_path, "b.tsv", b"kind\tACGT\n1\tACGT\n-1\tGGGG\n"), ":1: the label .* is no number")
 
 
-@pytest.mark.parametrize("rows", ["y\tACGT\nn\tGGG\ny\tAA", "target\tAC\ndecoy\tGG\ntarget\tCC", "yes\ttext me\nno\tb"])
+@pytest.mark.parametrize(
+    "rows", ["y\tACGT\nn\tGGG\ny\tAA", "target\tACGT\ndecoy\tGGGG\ntarget\tCCAA", "yes\ttext me\nno\tb"]
+)
 def test_classes_with_the_names_of_columns_are_classes(tmp_path, rows):
-    assert len(kw.read(put(tmp_path, "a.tsv", rows.encode())).y) == rows.count("\n") + 1
+    assert len(kw.read(put(tmp_path, "a.tsv", rows.encode() + b"\n")).y) == rows.count("\n") + 1
 
 
 def test_deep_json_and_long_json_numbers_are_one_sentence(tmp_path):
     deep = b'{"text": "a"}\n{"text": "a", "x": ' + b"[" * 100_000
     refused(put(tmp_path, "a.jsonl", deep), ":2: .*nested too deeply")
     refused(put(tmp_path, "b.jsonl", b'{"text": "a", "x": ' + b"9" * 5000 + b"}"), ":1: a number .* is too long")
+
+
+def test_half_of_a_letter_is_no_text(tmp_path):
+    for entry in ('"text": "\\ud800"', '"text": "a", "id": "\\udc00"', '"text": "a", "label": "\\ud800x"'):
+        refused(
+            put(
+                tmp_path,
+                "a.jsonl",
+                f'{{"text": "a", "id": "1", "label": 1}}\n{{"id": 1, "label": 1, {entry}}}'.encode(),
+            ),
+            ":2: ",
+        )
+
+
+def test_a_column_far_out_takes_no_memory(tmp_path):
+    X = kw.read(put(tmp_path, "a.svm", b"1 4294967297:2 1:1\n-1 4294967296:1\n")).X
+    for kernel, expected in ((kw.Linear(), [[5, 0], [0, 1]]), (kw.RBF(width=1e9), np.ones((2, 2)))):
+        np.testing.assert_allclose(kernel.gram(X), expected, atol=1e-7)
+        np.testing.assert_allclose(kernel.gram(X, X[:1]), np.asarray(expected)[:, :1], atol=1e-7)
 
 
 def test_a_table_with_a_huge_quoted_cell_is_refused(tmp_path):

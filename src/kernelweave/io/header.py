@@ -45,7 +45,8 @@ def names_sequences(rows: Sequence[Sequence[str]]) -> int | None:
     if usual:
         return min(usual, key=lambda c: SEQUENCE_NAMES.index(top[c].lower()))
     found = [c for c in texts if _below_a_name(top[c], columns[c])]
-    labelled = any(name.lower() in (*LABEL_NAMES, *ID_NAMES) for name in top)
+    named = [name.lower() in (*LABEL_NAMES, *ID_NAMES) for name in top]
+    labelled = any(usual and name not in cells for usual, name, cells in zip(named, top, columns))
     found = found or [c for c in texts if labelled and _letters_of(columns[c]) is not None]
     found = found or [c for c in texts if _texts_below_a_word(top, columns, c)]
     return found[0] if len(found) == 1 else None

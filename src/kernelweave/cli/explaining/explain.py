@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from kernelweave.cli import options as o
 from kernelweave.cli.options.groups import SHOW, option
 from kernelweave.cli.paths import check_readable, rows_of
-from kernelweave.cli.show import Output
+from kernelweave.cli.show import Output, on_terminal
 
 if TYPE_CHECKING:
     from kernelweave.interpret.explain.explanation import Explanation
@@ -127,13 +127,11 @@ def explain(
 
 def _lines(fitted: Any, data: str, out: str | None, telling: Telling, reading: o.Reading, say: Output) -> None:
     """Write lines, block by block."""
-    import sys
-
     from kernelweave.cli.flow import Pace, new_blocks, writing
 
     n_rows, listed = 0, list[dict[str, Any]]()
     as_list = say.as_json and out is None
-    with Pace("explaining", "rows", say.quiet or (out is None and sys.stdout.isatty())) as pace, writing(out) as write:
+    with Pace("explaining", "rows", say.quiet or (out is None and on_terminal())) as pace, writing(out) as write:
         report = _report(fitted, telling, out)
         for names, X in new_blocks(data, fitted, reading):
             header, rows = report(names, X)

@@ -91,7 +91,10 @@ def sniff(start: bytes) -> bool:
         return False
     if len(texts) < 2:
         return False
-    rows = list(csv.reader(texts, delimiter=guess_delimiter(texts[0])))
+    try:
+        rows = list(csv.reader(texts, delimiter=guess_delimiter(texts[0])))
+    except csv.Error:
+        return False
     return len({len(row) for row in rows}) == 1 and names_sequences(rows) is not None
 
 

@@ -66,7 +66,9 @@ def read(
     if not numbers:
         raise ValueError(f"{path} holds no JSON objects.")
     lines, labels, names = np.array(numbers), labels_of.finish(), names_of.finish()
-    ids = None if names is None else [str(name) for name in names]
+    for line, one in zip(numbers, labels or ()):
+        _written(path, line, str(one))
+    ids = None if names is None else [_written(path, line, str(name)) for line, name in zip(numbers, names)]
     if ids is not None and duplicates == "error":
         check_unique_names(path, ids, lines)
     try:
@@ -110,6 +112,13 @@ def _objects(path: PathLike) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, value
 
 
+def _written(path: PathLike, line: int, text: str) -> str:
+    """Return a text, or raise because JSON escapes spell half of a letter in it."""
+    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ValueError(f"{path}:{line}: {shown(text)} has half of a letter (\\ud800 to \\udfff), which is no text.")
+    return text
+
+
 def _text(path: PathLike, line: int, entry: dict[str, Any], fields: list[str]) -> str:
     found = [entry[name] for name in fields if entry.get(name) is not None]
     if not found:
@@ -117,7 +126,7 @@ def _text(path: PathLike, line: int, entry: dict[str, Any], fields: list[str]) -
     for value in found:
         if not isinstance(value, str):
             raise ValueError(f"{path}:{line}: the text is a {type(value).__name__}, expected a string.")
-    return "\n".join(found)
+    return _written(path, line, "\n".join(found))
 
 
 class _Column:

@@ -29,6 +29,10 @@ SUMS_TOGETHER = 512
 """Columns handled together by the Manhattan loop: their running sums stay in the first cache."""
 
 
+WIDE = 1 << 24
+"""Columns of sparse rows from which on most are empty."""
+
+
 def as_table(X: Any) -> Any:
     """Return X as float64, (n, d): a C-contiguous array, or a CSR array with sorted indices.
 
@@ -100,8 +104,24 @@ def products(rows: Any, others: Any, same: bool) -> Array:
     _check_width(rows, others)
     if not same and not sparse.issparse(rows) and not sparse.issparse(others) and np.may_share_memory(rows, others):
         others = others.copy()
+    if hasattr(rows, "tocsr") and rows.shape[1] > WIDE:
+        rows, others = _without_empty(rows, others)
     values = rows @ others.T
     return values.toarray() if sparse.issparse(values) else values
+
+
+def _without_empty(rows: Any, others: Any) -> tuple[Any, Any]:
+    """Return sparse rows without the columns that are empty on either side: the transpose takes 8 bytes for each."""
+    if not hasattr(others, "tocsr"):
+        return rows, others
+    rows, others = rows.tocsr(), others.tocsr()
+    used = np.unique(np.concatenate([rows.indices, others.indices]))
+
+    def narrow(side: Any) -> Any:
+        places = np.searchsorted(used, side.indices)
+        return sparse.csr_array((side.data, places, side.indptr), shape=(side.shape[0], max(1, len(used))))
+
+    return narrow(rows), narrow(others)
 
 
 def _check_width(rows: Any, others: Any) -> None:
