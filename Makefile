@@ -16,7 +16,7 @@ PEERS := $(BENCH)/.ready
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-processors campaign lint types imports format docs bench-env clean
+.PHONY: help setup demo test test-slow test-processors test-wheel dist campaign lint types imports format docs bench-env clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -60,6 +60,14 @@ format: $(DEV)  ## let ruff rewrite the layout and the order of imports
 docs: $(DOCS)  ## build the manual into docs/_build/html
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+dist: $(DEV)  ## build the wheel and the source archive into dist/, the same bytes each time
+	@rm -rf dist
+	@SOURCE_DATE_EPOCH=$(shell git log -1 --format=%ct 2>/dev/null || echo 0) $(BIN)/python -m build -q --outdir dist .
+	@ls dist
+
+test-wheel: dist  ## install the wheel into an empty environment and run the README's examples there
+	@$(BIN)/python tests/installed.py dist/*.whl
 
 bench-env: $(PEERS)  ## create .bench with the peers that the benchmarks compare with
 
