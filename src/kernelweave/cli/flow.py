@@ -59,7 +59,7 @@ def stream_options(path: str, model: Any, reading: Reading) -> dict[str, Any] | 
         return None
     usual = {key: value for key, value in _usual(model, core).items() if key in known}
     options = {**usual, **({"label": None} if "label" in usual else {}), **given, "format": name}
-    return None if options["alphabet"] in ("auto", "words") else options
+    return None if options["alphabet"] in ("auto", "words", "text") else options
 
 
 def streamed(path: str, model: Any, reading: Reading, options: dict[str, Any]) -> Iterator[Block]:

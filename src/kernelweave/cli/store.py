@@ -89,7 +89,7 @@ def _streamed(source: str, out: str, reading: Reading, append: bool) -> Iterator
 
     given, files = reading.given(), [source] + ([reading.negative] if reading.negative else [])
     formats = [reading.format or sniff(file) for file in files]
-    if set(given) - STREAMED or given.get("alphabet") == "words" or set(formats) - set(streamed_formats()):
+    if set(given) - STREAMED or given.get("alphabet") in ("words", "text") or set(formats) - set(streamed_formats()):
         return None
     if reading.labels and formats != ["fasta"] * len(formats):  # labels go by ids, which other rows may lack
         return None

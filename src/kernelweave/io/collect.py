@@ -15,8 +15,8 @@ from kernelweave.data.atomic import PathLike
 from kernelweave.data.blocks import LETTERS_TOGETHER
 from kernelweave.data.errors import ParameterError
 from kernelweave.data.rows import IDS, first_masked
-from kernelweave.data.strings.alphabet import Alphabet, infer_from_counts
-from kernelweave.data.strings.letters import check_unknown
+from kernelweave.data.strings.alphabet import Alphabet, infer_from_counts, is_text
+from kernelweave.data.strings.letters import TOKENIZERS, check_unknown
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.io.dataset import check_options
 from kernelweave.io.machines import shorter, shown
@@ -120,8 +120,10 @@ class Collector:
         if alphabet == "auto":
             if not raw.size:
                 raise ValueError(f"{self.path}: no sequence has letters from which to infer an alphabet; name one.")
-            alphabet = infer_from_counts(byte_counts(raw))
-        chosen = Alphabet.named(alphabet) if isinstance(alphabet, str) and alphabet != "words" else alphabet
+            counts = byte_counts(raw)
+            alphabet = "text" if is_text(counts) else infer_from_counts(counts)
+        learned = not isinstance(alphabet, str) or alphabet in TOKENIZERS
+        chosen = alphabet if learned else Alphabet.named(str(alphabet))
         return encoded(raw, Rows(self.path, offsets, steps, ids), chosen, unknown)
 
 
@@ -132,7 +134,7 @@ def encoded(raw: Array, rows: Rows, alphabet: str | Alphabet, unknown: str) -> S
     ----------
     raw : (letters,) bytes, which are overwritten
     rows : where each row begins and what messages call it
-    alphabet : Alphabet, or "words" to learn the words
+    alphabet : Alphabet, or "words" or "text" to learn the words
     unknown : "error" or "mask"
     """
     if isinstance(alphabet, str) or alphabet.byte_codes is None:

@@ -69,7 +69,14 @@ class Reading:
             metavar="NAME",
         ),
     ] = None
-    alphabet: Annotated[str | None, option(DATA, "dna, rna, protein, bytes, words or auto.", metavar="NAME")] = None
+    alphabet: Annotated[
+        str | None,
+        option(
+            DATA,
+            "dna, rna, protein, bytes, words (cut at blanks), text (without punctuation) or auto.",
+            metavar="NAME",
+        ),
+    ] = None
     unknown: Annotated[
         Literal["error", "mask"] | None,
         option(DATA, "Letters outside the alphabet: error, or mask (kept, but they match nothing).", metavar="HOW"),

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave.data.errors import Message, ParameterError
-from kernelweave.data.strings.letters import Row, check_letters, check_unknown, lengths_of, tokens_of
+from kernelweave.data.strings.letters import TOKENIZERS, Row, check_letters, check_unknown, lengths_of, tokens_of
 
 Array = np.ndarray
 
@@ -36,6 +36,8 @@ class Alphabet:
     ignore_case : read lower case as upper case
     kind : "characters", "words" (rows are words separated by blanks) or "bytes" (rows are UTF-8 text);
         None to choose words when a letter is longer than one character
+    tokens : how texts become words, for an alphabet of words: "words" cuts at blanks; "text" takes the runs of letters,
+        digits and underscores, in lower case, so that punctuation and capitals do not matter
 
     Examples
     --------
@@ -52,6 +54,7 @@ class Alphabet:
     complement: tuple[str, ...] | None = None
     ignore_case: bool = False
     kind: str = ""
+    tokens: str = "words"
 
     def __init__(
         self,
@@ -61,14 +64,16 @@ class Alphabet:
         *,
         ignore_case: bool = False,
         kind: str | None = None,
+        tokens: str = "words",
     ):
+        if tokens not in TOKENIZERS:
+            raise ValueError(f"tokens={tokens!r} is unknown; use one of {', '.join(TOKENIZERS)}.")
         letters = tuple(letters)
         partners = None if complement is None else tuple(complement)
         kind = kind or ("words" if any(len(letter) > 1 for letter in letters) else "characters")
         check_letters(name, letters, partners, ignore_case, kind)
-        for key, value in zip(
-            ("name", "letters", "complement", "ignore_case", "kind"), (name, letters, partners, ignore_case, kind)
-        ):
+        keys = ("name", "letters", "complement", "ignore_case", "kind", "tokens")
+        for key, value in zip(keys, (name, letters, partners, ignore_case, kind, tokens)):
             object.__setattr__(self, key, value)
 
     @staticmethod
@@ -90,16 +95,37 @@ class Alphabet:
         return Alphabet(name, dict.fromkeys(words), kind="words")
 
     @staticmethod
-    def infer(rows: Iterable[str | bytes]) -> Alphabet:
-        """Return the smallest ready alphabet that fits nearly all letters of the given strings.
+    def learned(rows: Iterable[Row], tokens: str = "words") -> Alphabet:
+        """Return the words of rows, sorted, as an alphabet.
+
+        Parameters
+        ----------
+        rows : texts, or lists of words
+        tokens : how texts become words: "words" cuts at blanks, "text" ignores punctuation and capitals
 
         Examples
         --------
-        >>> Alphabet.infer(["ACGTTA", "GGNCA"]).name, Alphabet.infer(["to be", "or not"]).name
-        ('dna', 'bytes')
+        >>> Alphabet.learned(["To be, or not", "to be!"], "text").letters
+        ('be', 'not', 'or', 'to')
         """
+        words = sorted({str(word) for row in rows for word in tokens_of(row, tokens)})
+        return Alphabet(tokens, words, kind="words", tokens=tokens)
+
+    @staticmethod
+    def infer(rows: Iterable[str | bytes]) -> Alphabet:
+        """Return the smallest ready alphabet that fits nearly all letters of the given strings; the words of text.
+
+        Examples
+        --------
+        >>> Alphabet.infer(["ACGTTA", "GGNCA"]).name, Alphabet.infer(["to-day", "to-morrow"]).name
+        ('dna', 'bytes')
+        >>> Alphabet.infer(["To be", "or not"])
+        Alphabet('text', 4 letters)
+        """
+        rows = list(rows)
         text = b"".join(row if isinstance(row, bytes) else row.encode("utf-8", "surrogateescape") for row in rows)
-        return infer_from_counts(np.bincount(np.frombuffer(text, np.uint8), minlength=_LATIN))
+        counts = np.bincount(np.frombuffer(text, np.uint8), minlength=_LATIN)
+        return Alphabet.learned(rows, "text") if is_text(counts) else infer_from_counts(counts)
 
     @property
     def size(self) -> int:
@@ -175,7 +201,7 @@ class Alphabet:
     def encode_rows(self, rows: Sequence[Row]) -> tuple[Array, Array]:
         """Return the codes of all rows behind one another and their lengths; unknown letters are masked."""
         if self.kind == "words":
-            return self._encode_tokens([tokens_of(row) for row in rows])
+            return self._encode_tokens([tokens_of(row, self.tokens) for row in rows])
         plain = [row if isinstance(row, str | bytes) else "".join(row) for row in rows]
         if self.kind == "bytes":
             raw = [row if isinstance(row, bytes) else row.encode("utf-8", "surrogateescape") for row in plain]
@@ -219,7 +245,7 @@ class Alphabet:
     def letter_at(self, row: Row, position: int) -> str:
         """Return the letter at a position of a row of text, as it was written."""
         if self.kind == "words":
-            return tokens_of(row)[position]
+            return tokens_of(row, self.tokens)[position]
         letter = row[position : position + 1]
         return letter.decode("latin-1") if isinstance(letter, bytes) else "".join(letter)
 
@@ -240,6 +266,7 @@ class Alphabet:
             "letters": list(self.letters),
             "complement": None if self.complement is None else list(self.complement),
             "ignore_case": self.ignore_case,
+            **({} if self.tokens == "words" else {"tokens": self.tokens}),
         }
 
     @staticmethod
@@ -248,6 +275,7 @@ class Alphabet:
         if description["kind"] == "bytes":
             return READY["bytes"]
         rest = {key: description[key] for key in ("complement", "ignore_case", "kind")}
+        rest["tokens"] = description.get("tokens", "words")
         return Alphabet(description["name"], description["letters"], **rest)
 
     def __repr__(self) -> str:
@@ -262,6 +290,9 @@ READY = {"dna": DNA, "rna": RNA, "protein": PROTEIN, "bytes": BYTES}
 
 FITS = 0.9
 """`infer` wants this share of the letters in the alphabet itself; the rest may be codes for doubtful letters."""
+
+BLANKS = 0.03
+"""Text of which at least this share is blanks is words: one blank in 33 letters."""
 
 _DOUBTFUL = {"dna": "RYSWKMBDHVN-.", "rna": "RYSWKMBDHVN-.", "protein": "BJOUXZ*-."}
 
@@ -282,3 +313,9 @@ def infer_from_counts(counts: Array) -> Alphabet:
         if allowed == total and sure >= FITS * total:
             return READY[name]
     return BYTES
+
+
+def is_text(counts: Array) -> bool:
+    """Tell whether text in which each byte occurs so often is words: no ready alphabet, and blanks between letters."""
+    total = int(counts.sum())
+    return total > 0 and infer_from_counts(counts) is BYTES and bool(counts[ord(" ")] >= BLANKS * total)

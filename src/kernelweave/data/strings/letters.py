@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,13 @@ from kernelweave.data.errors import ParameterError
 Array = np.ndarray
 Row = str | bytes | Sequence[str]
 ALPHABET_KINDS = ("characters", "words", "bytes")
+_WORD = re.compile(r"\w+")
+TOKENIZERS: dict[str, Callable[[str], list[str]]] = {
+    "words": str.split,
+    "text": lambda text: _WORD.findall(text.lower()),
+}
+"""How a text becomes words, by the name of the alphabet that is asked for: "words" cuts at blanks, "text" takes runs of
+letters, digits and underscores, in lower case."""
 
 
 def check_letters(name: str, letters: tuple[str, ...], partners: tuple[str, ...] | None, fold: bool, kind: str) -> None:
@@ -19,7 +27,8 @@ def check_letters(name: str, letters: tuple[str, ...], partners: tuple[str, ...]
     if kind not in ALPHABET_KINDS:
         raise ValueError(f"kind={kind!r} is unknown; use one of {', '.join(ALPHABET_KINDS)}.")
     if not letters:
-        raise ValueError(f"Alphabet {name!r} has no letters.")
+        what = "words" if kind == "words" else "letters"
+        raise ValueError(f"Alphabet {name!r} has no {what}.")
     compared = [letter.upper() for letter in letters] if fold else letters
     if len(set(compared)) < len(compared):
         twice = next(letter for letter in compared if compared.count(letter) > 1)
@@ -38,11 +47,11 @@ def check_unknown(unknown: str) -> None:
         raise ParameterError("{unknown} is not valid; use 'error' or 'mask'.", {"unknown": unknown})
 
 
-def tokens_of(row: Row) -> list[str]:
-    """Return the words of a row: text is split at blanks, a list is taken as it is."""
+def tokens_of(row: Row, tokens: str = "words") -> list[str]:
+    """Return the words of a row: text is cut by a tokenizer of this name, a list is taken as it is."""
     if isinstance(row, bytes):
         row = row.decode("utf-8", "surrogateescape")
-    return row.split() if isinstance(row, str) else list(row)
+    return TOKENIZERS[tokens](row) if isinstance(row, str) else list(row)
 
 
 def lengths_of(rows: Sequence[Any]) -> Array:

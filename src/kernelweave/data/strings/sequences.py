@@ -28,7 +28,7 @@ from kernelweave.data.rows import (
 )
 from kernelweave.data.saved import DESCRIBED_WRONGLY, read_saved, write_saved
 from kernelweave.data.strings.alphabet import Alphabet
-from kernelweave.data.strings.letters import Row, check_unknown, tokens_of
+from kernelweave.data.strings.letters import TOKENIZERS, Row, check_unknown
 
 if TYPE_CHECKING:
     from kernelweave.data.stores import Stored
@@ -98,8 +98,9 @@ class Sequences:
         Parameters
         ----------
         strings : n strings (or bytes, or lists of words)
-        alphabet : an Alphabet; "dna", "rna", "protein", "bytes"; "words" to split at blanks and learn the words;
-            "auto" to infer one from the letters
+        alphabet : an Alphabet; "dna", "rna", "protein", "bytes"; "words" to split at blanks and learn the words; "text"
+            to learn words without punctuation and in lower case; "auto" to infer one from the letters, "text" where
+            there are blanks between them
         unknown : "error" names the first letter that is not in the alphabet, "mask" makes it match nothing
         ids : n names, or None
 
@@ -345,11 +346,11 @@ def _unknown_letter(row: int, letter: str, position: int, alphabet: Alphabet) ->
 
 
 def choose_alphabet(alphabet: str | Alphabet, rows: Sequence[Row]) -> Alphabet:
-    """Return the alphabet a user asked for; "auto" and "words" look at the rows."""
+    """Return the alphabet a user asked for; "auto", "words" and "text" look at the rows."""
     if isinstance(alphabet, Alphabet):
         return alphabet
     if alphabet == "auto":
         return Alphabet.infer(row if isinstance(row, str | bytes) else "".join(row) for row in rows)
-    if alphabet == "words":
-        return Alphabet.words(sorted({str(word) for row in rows for word in tokens_of(row)}))
+    if alphabet in TOKENIZERS:
+        return Alphabet.learned(rows, alphabet)
     return Alphabet.named(alphabet)

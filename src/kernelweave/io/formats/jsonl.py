@@ -39,7 +39,8 @@ def read(
     Parameters
     ----------
     path : the file
-    alphabet : "bytes", "words" (split at blanks), "dna", ..., "auto" (inferred from all letters) or an Alphabet
+    alphabet : "bytes", "words" (split at blanks), "text" (words without punctuation), "dna", ..., "auto" (inferred
+        from all letters) or an Alphabet
     unknown : "error" names the first letter that is not in the alphabet, "mask" makes it match nothing
     duplicates : "error" names an id that two lines share, "allow" keeps both
     text : the field that holds the text; several fields are joined by line ends, missing ones being empty

@@ -36,7 +36,7 @@ def read(
     Parameters
     ----------
     path : the file
-    alphabet : "dna", "rna", "protein", "bytes", "words", "auto" (inferred from all letters) or an Alphabet
+    alphabet : "dna", "rna", "protein", "bytes", "words", "text", "auto" (inferred from all letters) or an Alphabet
     unknown : "error" names the first letter that is not in the alphabet, "mask" makes it match nothing
     duplicates : "error" names an id that two rows share, "allow" keeps both
 
