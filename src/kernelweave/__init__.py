@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         Sigmoid,
         Spectrum,
         Sum,
+        TfIdf,
         WeightedDegree,
         per_feature,
     )
@@ -94,6 +95,7 @@ _ROOMS = {
         "Sigmoid",
         "Spectrum",
         "Sum",
+        "TfIdf",
         "WeightedDegree",
         "per_feature",
     ),
@@ -155,6 +157,7 @@ __all__ = [  # noqa: RUF022 - in the order of use: data, kernels, estimators, fi
     "InducedRBF",
     "Product",
     "Sum",
+    "TfIdf",
     "per_feature",
     "KernelClassifier",
     "KernelNovelty",

@@ -36,6 +36,7 @@ from kernelweave.kernels import (
     Sigmoid,
     Spectrum,
     Sum,
+    TfIdf,
     WeightedDegree,
     build,
     describe,
@@ -113,6 +114,7 @@ CASES = [
     (GappyNGram(3, max_gap=2), "dna"),
     (Rational(ngram_counter("dna", 2)), "ragged"),
     (Rational(gappy_ngram_counter("dna", 2, 0.5)), "dna"),
+    (TfIdf(NGram(2)), "ragged"),
     (On(RBF(), [0, 2]), "table"),
     (On(Linear(), slice(1, None)), "table"),
     (On(Laplacian(), 3), "table"),
@@ -166,7 +168,7 @@ each_able_case = pytest.mark.parametrize(("kernel", "name"), [READY[i] for i in 
 
 def test_who_has_features():
     able = {type(READY[i][0]).__name__ for i in ABLE}
-    strings = {"Spectrum", "Mismatch", "GappedKmer", "WeightedDegree", "NGram", "GappyNGram", "Rational"}
+    strings = {"Spectrum", "Mismatch", "GappedKmer", "WeightedDegree", "NGram", "GappyNGram", "Rational", "Rarity"}
     assert able == strings | {"Linear", "Polynomial", "Landmarks", "Waves", "On", "Scaled", "Cosine"}
 
 

@@ -111,6 +111,14 @@ def induced_rbf(k, x, y, i, j):
     return math.exp(-k.gamma * max(apart, 0.0))
 
 
+def rarity(k, x, y, i, j):
+    weights = dict(zip(k.kernel.spell(k.codes, "dna"), k.weights.tolist()))
+    first, second = (rational.ngrams(k.kernel, row, lambda letter: letter == "N") for row in (x, y))
+    return math.fsum(
+        weights["".join(gram)] ** 2 * value * second[gram] for gram, value in first.items() if gram in second
+    )
+
+
 TWINS = {
     "Linear": lambda k, x, y, i, j: dot(x, y),
     "Polynomial": lambda k, x, y, i, j: (rate(k, x) * dot(x, y) + k.coef0) ** k.degree,
@@ -134,5 +142,6 @@ TWINS = {
     "Cosine": cosine,
     "InducedRBF": induced_rbf,
     "Landmarks": landmarks,
+    "Rarity": rarity,
     "Waves": waves,
 }

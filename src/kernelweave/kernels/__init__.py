@@ -20,6 +20,7 @@ from kernelweave.kernels.strings.mismatch import Mismatch
 from kernelweave.kernels.strings.ngram import NGram
 from kernelweave.kernels.strings.rational.kernel import Rational
 from kernelweave.kernels.strings.spectrum import Spectrum
+from kernelweave.kernels.strings.tfidf import TfIdf
 from kernelweave.kernels.vector.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "Sigmoid",
     "Spectrum",
     "Sum",
+    "TfIdf",
     "WeightedDegree",
     "Windows",
     "build",

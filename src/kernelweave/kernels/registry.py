@@ -26,6 +26,7 @@ from kernelweave.kernels.strings.mismatch import Mismatch
 from kernelweave.kernels.strings.ngram import NGram
 from kernelweave.kernels.strings.rational.kernel import Rational
 from kernelweave.kernels.strings.spectrum import Spectrum
+from kernelweave.kernels.strings.tfidf import TfIdf
 from kernelweave.kernels.tree import made_of_kernels
 from kernelweave.kernels.vector.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
 
@@ -33,7 +34,7 @@ KERNELS: dict[str, type[Kernel]] = {
     cls.__name__: cls
     for cls in (
         Linear, Polynomial, RBF, Laplacian, Sigmoid, Identity, Precomputed,
-        Spectrum, Mismatch, GappedKmer, LSGKM, WeightedDegree, NGram, GappyNGram, Rational,
+        Spectrum, Mismatch, GappedKmer, LSGKM, WeightedDegree, NGram, GappyNGram, Rational, TfIdf,
         On, Sum, Product, Scaled, Cosine, InducedRBF, IncompleteCholesky, Nystrom, Fourier,
     )
 }  # fmt: skip

@@ -33,6 +33,7 @@ from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.centred import Centred
 from kernelweave.kernels.positional.windows import Windows
 from kernelweave.kernels.registry import KERNELS
+from kernelweave.kernels.strings.tfidf import Rarity
 from kernelweave.kernels.tree import made_of_kernels
 from kernelweave.operators import Plan
 from kernelweave.solvers.result import Trace
@@ -47,7 +48,7 @@ RECORDS: dict[str, type] = {"Course": StageHistory} | {cls.__name__: cls for cls
 """Data classes among the fitted attributes, by their names in model files."""
 _RECORD_NAMES = {cls: name for name, cls in RECORDS.items()}
 
-PARTS: dict[str, type[Kernel]] = {cls.__name__: cls for cls in (Centred, Landmarks, Waves)}
+PARTS: dict[str, type[Kernel]] = {cls.__name__: cls for cls in (Centred, Landmarks, Rarity, Waves)}
 """Kernels that hold data, by name; the others are those of the registry."""
 
 NUMERIC = {"bool", "float16", "float32", "float64"} | {

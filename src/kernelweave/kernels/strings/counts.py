@@ -74,7 +74,7 @@ class Counts(CSR):
 
     def places(self, known: Array) -> Array:
         """Return where each code stands among known ones (distinct, words), which rise; -1 for none."""
-        return _find(self.codes, known)
+        return find_codes(self.codes, known)
 
     def gram(self, other: Counts, dtype: type = np.float64) -> Array:
         """Return the inner products with the rows of other counts; exactly symmetric where both are the same."""
@@ -120,8 +120,8 @@ def _group(codes, order, firsts, place):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _find(codes, known):  # type: ignore[no-untyped-def]
-    # Where each code stands among the known ones, which rise; -1 for none.
+def find_codes(codes, known):  # type: ignore[no-untyped-def]
+    """Return where each code stands among the known ones, which rise; -1 for none."""
     found = np.full(codes.shape[0], -1)
     for i in range(codes.shape[0]):
         low, high = 0, known.shape[0]
