@@ -104,7 +104,7 @@ def test_a_trained_model_is_the_library_model(sites):
 def test_training_says_what_it_did(sites, tmp_path):
     result = run("train", sites / "train.tsv", "--out", tmp_path / "m.kw")
     assert "120 sequences" in result.stderr
-    assert "WeightedDegree(20), because all sequences have the same length" in result.stderr
+    assert "WeightedDegree(20), because k-mers at their place do best on a sample (auROC" in result.stderr
     assert "iteration 1" in result.stderr
     assert "certificate" in result.stdout
     assert "held" in result.stdout
@@ -211,11 +211,12 @@ def test_labels_in_a_file_of_their_own(tmp_path):
     assert found["objective"] == direct.objective_
 
 
-def test_sequences_of_different_lengths_get_a_spectrum_kernel(tmp_path):
+def test_sequences_of_different_lengths_get_gapped_kmers(tmp_path):
     rows = kw.Sequences.from_strings([row[: 20 + i % 7] for i, row in enumerate(SITES)])
     write(tmp_path / "x.tsv", rows, SITE_LABELS)
     result = run("train", tmp_path / "x.tsv", "--out", tmp_path / "m.kw")
-    assert "Spectrum(6), because sequences have different lengths" in result.stderr
+    assert "GappedKmer(10, 6" in result.stderr
+    assert "normalized: cosine" in result.stderr
 
 
 def test_words_that_were_not_met_in_training_match_nothing(tmp_path):

@@ -61,7 +61,7 @@ def test_a_field_that_is_left_out_is_no_option():
 
 def test_commands_have_their_options_in_the_order_of_the_help():
     names = list(inspect.signature(train.train).parameters)
-    assert names[:4] == ["data", "out", "kernel", "method"]
+    assert names[:5] == ["data", "out", "kernel", "kernels", "method"]
     assert names[names.index("nu") + 1 : names.index("class_weight")] == [
         "penalty", "termination", "validation_fraction", "patience", "kernel_order", "positive",
     ]  # fmt: skip

@@ -157,10 +157,12 @@ def test_n_grams_of_text(tmp_path):
     rows = [(topic, f"{rng.choice(FILLERS)} {text} {rng.choice(FILLERS)}") for topic, text in topics.items()] * 15
     (tmp_path / "news.jsonl").write_text("".join(json.dumps({"label": a, "text": b}) + "\n" for a, b in rows))
     (tmp_path / "news.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in rows))
-    for name, extra in (("news.jsonl", ()), ("news.tsv", ()), ("news.tsv", ("--alphabet", "words"))):
-        found = answer("train", tmp_path / name, "--kernel", "ngram:5", "--out", tmp_path / "m.kw", *extra)
+    for name, alphabet in (("news.jsonl", "bytes"), ("news.tsv", "bytes"), ("news.tsv", "words"), ("news.tsv", "text")):
+        found = answer(
+            "train", tmp_path / name, "--kernel", "ngram:5", "--out", tmp_path / "m.kw", "--alphabet", alphabet
+        )
         assert found["kernel"] == "Cosine(NGram(5))"
-        assert found["input"]["alphabet"] == ("words" if extra else "bytes")
+        assert found["input"]["alphabet"] == alphabet
         (tmp_path / "one.tsv").write_text("sport\tthey say the team won the match\n")
         assert run("predict", tmp_path / "m.kw", tmp_path / "one.tsv").stdout.strip().endswith("sport")
 
@@ -225,3 +227,13 @@ def test_real_lattices(shared_data, tmp_path):
     (tmp_path / "y").write_text("".join(f"{name}\t{int(name[-4:]) // 100}\n" for name in X.ids))
     run("train", tmp_path / "some.fst.txt.gz", "--labels", tmp_path / "y", "--out", tmp_path / "m.kw", "-q")
     assert len(run("predict", tmp_path / "m.kw", tmp_path / "some.fst.txt.gz").stdout.splitlines()) == 101
+
+
+def test_text_is_words_unless_an_alphabet_is_named(tmp_path):
+    rows = [("sport", "The team won; the match!"), ("money", "A bank cut rates.")] * 10
+    (tmp_path / "news.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in rows))
+    found = answer("train", tmp_path / "news.tsv", "--out", tmp_path / "m.kw")
+    assert found["input"]["alphabet"] == "text"
+    assert found["kernel"] == "Cosine(TfIdf(NGram(1)))"
+    (tmp_path / "one.tsv").write_text("sport\tOUR team, they say\n")
+    assert run("predict", tmp_path / "m.kw", tmp_path / "one.tsv").stdout.strip().endswith("sport")

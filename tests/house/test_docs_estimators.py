@@ -18,7 +18,7 @@ SAME = {
     "C", "sigma", "epsilon", "norm", "tol", "shared_weights", "class_weight", "engine", "n_jobs", "memory_limit",
     "penalty", "positive", "patience", "columns_per_round", "strategy", "kernel_order", "candidates",
     "dual_coef_", "objective_", "dual_objective_", "duality_gap_", "kernels_", "kernel_names_", "certifies_", "solver_",
-    "solver_why_",     "n_features_in_", "feature_names_in_",
+    "solver_why_", "kernel_why_", "n_features_in_", "feature_names_in_",
 }  # fmt: skip
 """Parameters and attributes that mean the same in every estimator that has them."""
 

@@ -61,7 +61,7 @@ def cv(
     rows = read_rows(data, reading)
     y = _targets(rows, data, learning.task, reading.label)
     say.note("data", kind_of(rows.X).summary(rows.X) + _counts_text(y, learning.task))
-    _choose_kernel(model, rows.X, asked or alternatives[:1], learning.normalize, say)
+    _choose_kernel(model, rows.X, y, asked or alternatives[:1], learning, say)
     grid = _grid(model, searching, learning, alternatives)
     whole = _with_scaler(model, rows.X, learning.standardize, say)
     if whole is not model:

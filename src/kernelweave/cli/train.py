@@ -46,8 +46,10 @@ def train(
       kernelweave train prices.csv --label price --task regress --out prices.kw
       kernelweave train normal.csv --task novelty --nu 0.05 --out normal.kw
       kernelweave train sites.tsv --kernel wd:20 --kernel spectrum:6 --out s.kw
+      kernelweave train sites.tsv --kernels positions --out where.kw
       kernelweave train t.csv --label y --model cgboost --termination TR3 --out t.kw
-      kernelweave train news.jsonl --label topic --kernel ngram:5 --out news.kw
+      kernelweave train news.jsonl --label topic --out news.kw
+      kernelweave train names.tsv --alphabet bytes --kernel ngram:5 --out n.kw
       kernelweave train calls.plf.tsv.gz --kernel ngram:2 --out calls.kw
       kernelweave train calls.fst.txt.gz --labels calls.tsv --out calls.kw
       kernelweave train large.tsv --checkpoint large.kwc --out large.kw
@@ -74,7 +76,7 @@ def train(
     rows = read_rows(data, reading)
     y = _targets(rows, data, task, reading.label)
     say.note("data", kind_of(rows.X).summary(rows.X) + _counts_text(y, task))
-    _choose_kernel(model, rows.X, asked, learning.normalize, say)
+    _choose_kernel(model, rows.X, y, asked, learning, say)
     whole = _with_scaler(model, rows.X, learning.standardize, say)
     if dry or out is None:
         _show_plan(whole, rows.X, y, say)
@@ -98,7 +100,8 @@ def _estimator(learning: o.Learning) -> Any:
     """Return the estimator of a method and a task, with the parameters that were given."""
     import kernelweave.estimators as estimators
 
-    many = learning.norm is not None or len(learning.kernel or ()) > 1 or for_many(learning.solver)
+    several = len(learning.kernel or ()) > 1 or learning.kernels is not None
+    many = learning.norm is not None or several or for_many(learning.solver)
     task, method = learning.task, learning.method or ("mkl" if many else "kernel")
     model = getattr(estimators, METHODS[method] + ESTIMATORS[task])()
     known = model.get_params()
@@ -180,23 +183,29 @@ def _counts_text(y: Any, task: str) -> str:
     return f"; labels: {shown}" + (f" and {len(counts) - 8} more" if len(counts) > 8 else "")
 
 
-def _choose_kernel(model: Any, X: Any, asked: list[Any], normalize: str | None, say: Output) -> None:
+def _choose_kernel(model: Any, X: Any, y: Any, asked: list[Any], learning: o.Learning, say: Output) -> None:
     """Set the kernel or kernels and their scaling: those asked for, else what suits the data; say which."""
     from kernelweave.data.kinds import blocks_of
-    from kernelweave.estimators.defaults import Usual, on_views, usual_kernels, usual_scaling
+    from kernelweave.estimators.defaults import Usual, divided, on_views, usual_kernels, usual_scaling
+    from kernelweave.estimators.targets import target_values
 
     known = model.get_params(deep=False)
+    if learning.kernels is not None and "kernels" not in known:
+        raise ValueError(f"--kernels {learning.kernels} learns several weights; leave out --model kernel.")
     many, views = "kernels" in known, blocks_of(X)
     if not many and len(asked) > 1:
         raise ValueError(f"--model kernel learns with one kernel, but --kernel was given {len(asked)} times.")
-    if not asked:
-        kernels, why = usual_kernels(X, many, cheap_first="columns_per_round" in known)
+    if learning.kernels is not None:
+        kernels, why, _ = divided(learning.kernels, asked, X)
+    elif not asked:
+        values = None if many else target_values(model._learns.task, y)
+        kernels, why, _ = usual_kernels(X, many, "columns_per_round" in known, values)
         why += " (--kernel changes it)"
     elif views is not None:
-        kernels, why = on_views([kernel.on(name) for kernel in asked for name in views], "as asked", many)
+        kernels, why, _ = on_views([kernel.on(name) for kernel in asked for name in views], "as asked", many)
     else:
-        kernels, why = Usual(asked, "as asked")
-    scaling = (usual_scaling(kernels, X, many) or "none") if normalize is None else normalize
+        kernels, why, _ = Usual(asked, "as asked")
+    scaling = learning.normalize or usual_scaling(kernels, X, many) or "none"
     model.set_params(**{"kernels": kernels} if many else {"kernel": kernels[0]})
     model.set_params(normalize=None if scaling == "none" else scaling)
     say.note("kernels" if many else "kernel", f"{', '.join(map(repr, kernels))}, {why}; normalized: {scaling}")

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.data.kinds import kind_of
 from kernelweave.data.stores import is_stored
 from kernelweave.engines import Engine
-from kernelweave.estimators.defaults import kernel_for, kernels_for
+from kernelweave.estimators.defaults.usual import Usual, several_widths, usual_kernels
 from kernelweave.estimators.definite import refuse_indefinite
 from kernelweave.estimators.normalize import LARGEST, SMALLEST, Scaling, all_normalized, too_large
 from kernelweave.estimators.overlap import warn_if_nothing_shared
@@ -23,6 +24,8 @@ from kernelweave.kernels.tree import all_leaves
 from kernelweave.operators.features.design.columns import TableColumns
 
 Array = np.ndarray
+AS_GIVEN = "as given"
+"""Why kernels are used that the user named."""
 
 
 class KernelList:
@@ -51,10 +54,26 @@ class KernelList:
             return list(listed)
         return [as_kernel(one.kernel if isinstance(one, Windows) else one) for one in listed]
 
+    def chosen(self, X: Any, weight: Array | None, normalize: str | None, values: Array | None = None) -> Usual:
+        """Return the kernels for these rows, why these, and how to scale them.
+
+        Parameters
+        ----------
+        normalize : how the user wants them scaled; None leaves the scaling of kernels that were not given to us, too
+        values : (outputs, n) targets, by which usual kernels are compared on a sample
+        """
+        if self.given is not None:
+            return Usual(self.on(X, weight), AS_GIVEN, normalize)
+        if self.many and kind_of(X).tabular:
+            usual = several_widths(X, weight)
+        else:
+            usual = usual_kernels(X, self.many, values=values)
+        return usual._replace(scaling=normalize or (None if self.many else usual.scaling))
+
     def on(self, X: Any, weight: Array | None) -> list[Kernel]:
         """Return the kernels for these rows: the usual ones where none were given, windows divided by position."""
         if self.given is None:
-            return kernels_for(X, weight) if self.many else [kernel_for(X)]
+            return self.chosen(X, weight, None).kernels
         listed, found = self._listed(), list[Kernel]()
         if _are_kernels(listed):
             return list(listed)

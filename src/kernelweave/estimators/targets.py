@@ -221,3 +221,17 @@ def label_signs(y: Array, classes: Array) -> Array:
     """Return +1 / -1 targets: one row for two classes, else one for each class against the rest."""
     positive = classes[1:] if len(classes) == 2 else classes
     return np.stack([np.where(y == label, 1.0, -1.0) for label in positive])
+
+
+def target_values(task: str, y: Any) -> Array | None:
+    """Return what each output should be for labels that nobody checked yet, (outputs, n); None where there are none.
+
+    Examples
+    --------
+    >>> target_values("classification", ["b", "a"])
+    array([[ 1., -1.]])
+    """
+    if y is None or task == "novelty":
+        return None
+    y = np.asarray(y)
+    return y[None].astype(float) if task == "regression" else label_signs(y, np.unique(y))

@@ -123,6 +123,15 @@ class Learning:
             metavar="KERNEL",
         ),
     ] = None
+    kernels: Annotated[
+        Literal["degrees", "positions", "lengths", "views"] | None,
+        option(
+            LEARN,
+            "Learn a weight for each part: degrees (lengths of k-mers at their place), positions (windows of them), "
+            "lengths (of k-mers anywhere), or views; of the kernel that --kernel names.",
+            metavar="PARTS",
+        ),
+    ] = None
     method: Annotated[
         Literal["kernel", "mkl", "cgboost"] | None,
         option(

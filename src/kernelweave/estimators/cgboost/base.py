@@ -151,7 +151,8 @@ class CGBoostEstimator(Estimator):
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused in the end
     def _pool(self, X: Any, weight: Array) -> ColumnPool:
         """Fix what the kernels learn from the rows, scale them, and plan how their columns are held."""
-        engine, given = self._engine(), self._kernel_list.on(X, weight)
+        engine = self._engine()
+        given, self.kernel_why_, _ = self._kernel_list.chosen(X, weight, self.normalize)
         self.kernel_names_ = np.array([repr(kernel) for kernel in given])
         kernels = fitted_to(given, X, weight, self.normalize, engine, centre=self._task != "novelty").kernels
         for name, kernel in zip(self.kernel_names_, kernels):

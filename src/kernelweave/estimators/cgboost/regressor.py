@@ -81,6 +81,7 @@ class CGBoostRegressor(Regressing, CGBoostEstimator):
     certificate_ : prices of the rows that prove the bound, intercepts and objectives
     scanned_ : "all" where the bound holds for the problem over all columns, else for how many it holds at least
     stopped_by_ : the rule that ended the fit, for each output
+    kernel_why_ : why these kernels were taken; "as given" where they were named
     solver_ : the solver that ran
     solver_why_ : why it was this one; "as asked" where it was named
     memory_plan_ : how the columns were held: `kind`, `bytes`, `why`; `parts` has a plan for each kernel, with what was

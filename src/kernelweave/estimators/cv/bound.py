@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernelweave.estimators.distinct import DistinctRows, distinct_rows
-from kernelweave.estimators.fitting import make_monitor
 from kernelweave.estimators.mkl.base import MKLEstimator
 from kernelweave.estimators.one.base import KernelEstimator
 from kernelweave.estimators.targets import Targets
@@ -79,12 +78,12 @@ class BoundKernel(Bound):
 
     def __init__(self, model: KernelEstimator, X: Any, targets: Targets):
         self.rows = distinct_rows(X, targets, model._kernel_list.holds_gram)
-        self.operator: Operator = model._bind(self.rows.X, self.rows.targets.weight)
+        self.operator: Operator = model._bind(self.rows.X, self.rows.targets.weight, self.rows.targets.values)
 
     def solve(self, model: KernelEstimator, cost: Array, test: Array, starts: list[Any] | None) -> Solved:
         """Fit a model to the costs (n,) of the given rows, and return its outputs for the rows of a test."""
         few, loss, intercept = self.targets(cost), model._loss(), model._intercept()
-        monitor = make_monitor(model.callbacks, model.verbose)
+        monitor = model._monitor()
         outputs, points, results = [], [], []
         for number, y in enumerate(few.values):
             problem = Problem(self.operator, loss, y, few.cost, intercept, few.total)

@@ -79,6 +79,7 @@ class MKLEstimator(Estimator):
     """Many kernels, one weight each (for each output, or shared)."""
 
     kernels_: list[Kernel]
+    kernel_why_: str
     _given: list[Kernel]
     certifies_: str
     _factorised: list[Kernel] | None = None
@@ -202,7 +203,8 @@ class MKLEstimator(Estimator):
         """
         if self.solver != "auto":
             check_mkl_solver(self.solver, self._loss(), self._norm())
-        engine, given = self._engine(), self._kernel_list.on(X, weight)
+        engine = self._engine()
+        given, self.kernel_why_, _ = self._kernel_list.chosen(X, weight, self.normalize)
         self._given = given
         self.__dict__.pop("kernel_names_", None)
         scaled, table = fitted_to(given, X, weight, self.normalize, engine, self.fit_intercept is not True, NEEDED)

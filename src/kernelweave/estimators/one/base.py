@@ -38,6 +38,7 @@ class KernelEstimator(Estimator):
     """One kernel, one or several outputs that share its operator."""
 
     kernel_: Kernel
+    kernel_why_: str
 
     @property
     def _kernel_list(self) -> KernelList:
@@ -50,7 +51,7 @@ class KernelEstimator(Estimator):
     def _fit(self, X: Any, targets: Targets) -> None:
         """Bind the kernel to checked rows, solve the problem of each output, and set the fitted attributes."""
         rows = distinct_rows(X, targets, self._kernel_list.holds_gram)
-        operator = self._bind(rows.X, rows.targets.weight)
+        operator = self._bind(rows.X, rows.targets.weight, rows.targets.values)
         with self._recording(X, targets):
             self._learn(X, targets, rows, operator)
 
@@ -66,7 +67,7 @@ class KernelEstimator(Estimator):
 
     def _plan(self, X: Any, targets: Targets) -> Begun:
         rows = distinct_rows(X, targets, self._kernel_list.holds_gram)
-        problems = self._problems(rows, self._bind(rows.X, rows.targets.weight))
+        problems = self._problems(rows, self._bind(rows.X, rows.targets.weight, rows.targets.values))
         return Begun(problems[0], self._chosen(problems[0]), len(problems))
 
     def _problems(self, rows: DistinctRows, operator: Operator) -> list[Problem]:
@@ -75,11 +76,11 @@ class KernelEstimator(Estimator):
         return [Problem(operator, loss, y, few.cost, self._intercept(), few.total) for y in few.values]
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused in the end
-    def _bind(self, X: Any, weight: Array) -> Operator:
+    def _bind(self, X: Any, weight: Array, values: Array | None = None) -> Operator:
         """Fix what the kernel learns from the rows, and bind it to them within the memory limit."""
         engine, (need, store) = self._engine(), svm_need(self.solver, self.solver_params)
-        given, centre = self._kernel_list.on(X, weight), self.fit_intercept is not True
-        (self.kernel_,) = fitted_to(given, X, weight, self.normalize, engine, centre, NEEDED).kernels
+        given, self.kernel_why_, scaling = self._kernel_list.chosen(X, weight, self.normalize, values)
+        (self.kernel_,) = fitted_to(given, X, weight, scaling, engine, self.fit_intercept is not True, NEEDED).kernels
         sharded = self._by_parts_of(X)[0] or faster_by_parts(self.solver, X, [self.kernel_], self._loss())
         need = "shards" if sharded else need
         task = Task([self.kernel_], X, engine, self._memory_left, self.tol, need, store)

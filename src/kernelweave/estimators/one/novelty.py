@@ -49,6 +49,7 @@ class KernelNovelty(Detecting, KernelEstimator):
     dual_objective_ : lower bound of the optimum, summed over the outputs
     duality_gap_ : relative gap between the two, the worst over the outputs
     certificate_ : dual points, intercepts and objectives from which anyone can recompute the gap
+    kernel_why_ : why these kernels were taken; "as given" where they were named
     solver_ : the solver that ran
     solver_why_ : why it was this one; "as asked" where it was named
     memory_plan_ : how the kernels were held: `kind`, `bytes`, `why`, and what was `passed_over`, (kind, reason) each
