@@ -45,7 +45,10 @@ SHORT = 3
 """Length of those."""
 SEEN = 256
 """Rows whose lengths are looked at."""
-PLACED, BOTH, ONE = "k-mers at their place", "k-mers anywhere, on both strands,", "k-mers anywhere"
+NEAR_DEGREE, SHIFT = 8, 4
+"""Longest k-mers that may stand a little beside their place, and how many letters beside."""
+PLACED, NEAR = "k-mers at their place", "k-mers near their place"
+BOTH, ONE = "k-mers anywhere, on both strands,", "k-mers anywhere"
 
 
 class Usual(NamedTuple):
@@ -126,7 +129,9 @@ def _for_strings(X: Any, values: Array | None) -> Usual:
         return _scaled(kernel, X, "the usual one for words" if kind == "words" else "the usual one for text")
     found = _anywhere(X)
     if X.is_fixed_length and X.shape[1]:
-        found = {PLACED: WeightedDegree(min(LONGEST_KMER, X.shape[1])), **found}
+        length = X.shape[1]
+        near = WeightedDegree(min(NEAR_DEGREE, length), shift=min(SHIFT, length - 1))
+        found = {PLACED: WeightedDegree(min(LONGEST_KMER, length)), NEAR: near, **found}
     if len(found) > 1:
         return _by_sample(found, X, values)
     return _scaled(next(iter(found.values())), X, "because sequences have different lengths")
@@ -150,7 +155,7 @@ def _by_letters(found: dict[str, Kernel], X: Any) -> Usual:
     """Return the kernel that suits the letters, where labels do not tell."""
     if PLACED in found and is_informative(X):
         return _scaled(found[PLACED], X, "because all sequences have one length, and some positions prefer letters")
-    name = next(one for one in found if one != PLACED)
+    name = next(one for one in found if one not in (PLACED, NEAR))
     if PLACED in found:
         return _scaled(found[name], X, "because no position prefers letters, though all sequences have one length")
     return _scaled(found[name], X, "because sequences have different lengths")
