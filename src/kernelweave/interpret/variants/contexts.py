@@ -44,6 +44,9 @@ class Context:
 
     def windows(self, begins: Array, window: int) -> tuple[Array, Array]:
         """Return the windows that begin at these places among the letters, under both alleles, (n, window) each."""
+        if len(begins) == 1:
+            begin = int(begins[0])
+            return self.letters[None, begin : begin + window], self._alternative(begin, window)[None]
         before = self.letters[begins[:, None] + np.arange(window)]
         return before, np.stack([self._alternative(int(begin), window) for begin in begins])
 
@@ -65,13 +68,15 @@ class Context:
         There are none where the chromosome is too short.
         """
         size, added, end = len(self.ref), len(self.alt), self.start + len(self.ref)
+        middle = self.start + (size - window) // 2
+        if not every and size == added and 0 <= middle <= len(self.letters) - window:
+            return np.array([middle])
         begins = np.arange(max(end - window, 0), min(self.start, len(self.letters) - window) + 1)
         left, right = self.start - begins, begins + window - end
         tail, head = np.maximum(window - left - added, 0), np.maximum(window - added - right, 0)
         begins = begins[np.where(left >= right, end + tail <= len(self.letters), head <= self.start)]
         if every or not len(begins):
             return begins
-        middle = self.start + (size - window) // 2
         return begins[[int(np.argmin(np.abs(begins - middle)))]]
 
 
