@@ -142,7 +142,8 @@ def acceptors() -> tuple[list[Row], Any]:
     texts = [X[int(held[row])] for row in np.flatnonzero(label[held] == 1)]
     before = [text[SIDE - 5 : SIDE + 2] for text, at in zip(texts, peak) if at in near]
     lines = [
-        line("C. elegans", "area under ROC of held-out rows", auroc(label[held] == 1, model.decision_function(X[held]))),
+        line("C. elegans", "area under ROC of held-out rows",
+             auroc(label[held] == 1, model.decision_function(X[held]))),
         line("C. elegans", "acceptors whose heaviest letter is within 7 of the AG", float(np.isin(peak, near).mean())),
         line("C. elegans", "the same by chance", len(near) / true.shape[1]),
         line("C. elegans", "of those, TTTCAG before the exon", float(np.mean([t[1:] == "TTTCAG" for t in before]))),
