@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         WeightedDegree,
         per_feature,
     )
+    from kernelweave.selection.calibrate import calibrate, hold_precision
     from kernelweave.selection.copies import near_copies
     from kernelweave.selection.groups import groups_of
     from kernelweave.selection.intervals import fold_scores
@@ -119,6 +120,7 @@ _ROOMS = {
     "interpret.explain.rows": ("explain",),
     "interpret.variants.stream": ("variants",),
     "judge": ("verify",),
+    "selection.calibrate": ("calibrate", "hold_precision"),
     "selection.copies": ("near_copies",),
     "selection.groups": ("groups_of",),
     "selection.intervals": ("fold_scores",),
@@ -179,6 +181,8 @@ __all__ = [  # noqa: RUF022 - in the order of use: data, kernels, estimators, fi
     "verify",
     "search",
     "fold_scores",
+    "calibrate",
+    "hold_precision",
     "groups_of",
     "near_copies",
     "__version__",

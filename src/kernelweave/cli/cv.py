@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from kernelweave.cli import options as o
+from kernelweave.cli.keeping import check_keeping, keep
 from kernelweave.cli.options.searching import USUAL_CS
 from kernelweave.cli.paths import check_readable, rows_of
 from kernelweave.cli.show import Output, Status, heard, one_line, size_of
@@ -26,8 +27,8 @@ LISTED = 20
 
 @o.grouped("checkpoint", "checkpoint_every", "dry_run")
 def cv(
-    data: o.Rows = None, *, out: o.ModelOut = None, searching: o.Searching, learning: o.Learning, reading: o.Reading,
-    show: o.Show,
+    data: o.Rows = None, *, out: o.ModelOut = None, searching: o.Searching, keeping: o.Keeping,
+    learning: o.Learning, reading: o.Reading, show: o.Show,
 ) -> None:  # fmt: skip
     """Cross-validate: judge settings on rows that they were not trained on, choose the best, and save its model.
 
@@ -42,6 +43,7 @@ def cv(
       kernelweave cv peaks.fa --negative other.fa --folds-by chromosome --out p.kw
       kernelweave cv sites.tsv --try wd:20 --try spectrum:6 --grid C=0.1,1,10
       kernelweave cv sites.tsv --kernel wd:20 -C 5 --predictions held_out.tsv
+      kernelweave cv sites.tsv --calibrate isotonic --hold-precision 0.9 --out s.kw
       kernelweave cv table.csv --label outcome --standardize --score mcc
       kernelweave cv t.csv --label y --kernel rbf:1 --kernel linear --grid norm=1,2
     """
@@ -54,6 +56,7 @@ def cv(
 
     if learning.task == "novelty":
         raise ValueError("Cross-validation needs labels or numbers to judge by; --task novelty has none.")
+    check_keeping(keeping, learning.task, out)
     _check_places(out, searching, [data, reading.labels, reading.negative])
     say = Output(show.json, show.quiet)
     asked, alternatives = [[parse(text) for text in given or ()] for given in (learning.kernel, searching.alternatives)]
@@ -71,6 +74,7 @@ def cv(
     found, seconds = _search(whole, rows, y, grid, groups, searching, out is not None, say)
     if searching.predictions is not None:
         _write_predictions(found, rows, y, searching.predictions)
+    keep(found, y, keeping)
     if out is not None:
         from kernelweave.estimators import save
 

@@ -27,7 +27,8 @@ def predict(
 ) -> None:
     """Predict new rows: tab-separated id, decision value (one for each class if there are several), label.
 
-    Rows without an id are numbered from 0. A positive decision value means the second class (or: not novel).
+    Rows without an id are numbered from 0. A positive decision value means the second class (or: not novel); a model
+    with a threshold of its own (--hold-precision) calls by that. Models with probabilities add them as last columns.
     With --scan, the windows of long sequences: seqid, start (from 0), end, strand, decision value; the name given by
     --out makes it BED (.bed), bedGraph (.bedgraph) or GFF3 (.gff3).
 
@@ -80,9 +81,9 @@ def _predict_rows(model: Any, files: dict[str, str | None], reading: o.Reading, 
             scores = decisions(model, X)
             found = chosen(model, scores)
             if listed is not None:
-                listed += [dict(zip(header, row)) for row in _cells(names, scores, found)]
+                listed += [dict(zip(header, row)) for row in _cells(model, names, scores, found)]
             else:
-                write(_lines([] if n_rows else header, names, scores, found))
+                write(_lines(model, [] if n_rows else header, names, scores, found))
             labels.update(() if found is None else found.tolist())
             letters, masked = kind_of(X).letters(X)
             n_rows, unknown, total = n_rows + len(names), unknown + masked, total + letters
@@ -124,7 +125,8 @@ def chosen(model: Any, scores: Any) -> Any:
         return None
     if not hasattr(model, "classes_"):
         return np.where(scores >= 0, 1, -1)
-    return model.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)]
+    core = model[-1] if hasattr(model, "steps") else model
+    return core._learns.predictions(core, scores)
 
 
 def value_names(model: Any) -> list[str]:
@@ -136,22 +138,41 @@ def value_names(model: Any) -> list[str]:
 
 
 def _header(model: Any) -> list[str]:
-    return ["id", *value_names(model), *(["label"] if hasattr(model, "decision_function") else [])]
+    return ["id", *value_names(model), *(["label"] if hasattr(model, "decision_function") else []), *_chances(model)]
 
 
-def _cells(names: list[str], scores: Any, found: Any) -> Iterator[list[Any]]:
-    values = scores.reshape(len(names), -1).tolist()
+def _chances(model: Any) -> list[str]:
+    """Return what the columns of probabilities are called, where a model gives some."""
+    if not hasattr(model, "predict_proba"):
+        return []
+    classes = model.classes_
+    return ["probability"] if len(classes) == 2 else [f"probability_{label}" for label in classes]
+
+
+def probabilities(model: Any, scores: Any) -> Any:
+    """Return the probabilities that decision values stand for, (m, classes); None for a model that gives none."""
+    if not hasattr(model, "predict_proba"):
+        return None
+    from kernelweave.estimators.calibration import probabilities_of
+
+    core = model[-1] if hasattr(model, "steps") else model
+    return probabilities_of(core, scores.reshape(len(scores), -1))
+
+
+def _cells(model: Any, names: list[str], scores: Any, found: Any) -> Iterator[list[Any]]:
+    values, p = scores.reshape(len(names), -1).tolist(), probabilities(model, scores)
     labels = [[]] * len(names) if found is None else [[label] for label in found.tolist()]
-    for name, row, label in zip(names, values, labels):
-        yield [name, *row, *label]
+    chances = [[]] * len(names) if p is None else (p[:, 1:] if p.shape[1] == 2 else p).tolist()
+    for name, row, label, chance in zip(names, values, labels, chances):
+        yield [name, *row, *label, *chance]
 
 
-def _lines(header: list[str], names: list[str], scores: Any, found: Any) -> Iterator[str]:
+def _lines(model: Any, header: list[str], names: list[str], scores: Any, found: Any) -> Iterator[str]:
     from kernelweave.io.dataset import label_text
 
     if header:
         yield "\t".join(header) + "\n"
-    for row in _cells(names, scores, found):
+    for row in _cells(model, names, scores, found):
         yield "\t".join(label_text(cell) for cell in row) + "\n"
 
 

@@ -11,6 +11,7 @@ import typer
 
 from kernelweave.cli import options as o
 from kernelweave.cli.entry import INTERRUPTED
+from kernelweave.cli.keeping import check_keeping
 from kernelweave.cli.paths import check_readable, rows_of
 from kernelweave.cli.show import (
     Output,
@@ -33,8 +34,9 @@ UNEVEN = 100.0
 
 @o.grouped()
 def train(
-    data: o.Rows = None, *, out: o.ModelOut = None, learning: o.Learning, reading: o.Reading, show: o.Show
-) -> None:
+    data: o.Rows = None, *, out: o.ModelOut = None, learning: o.Learning, keeping: o.Keeping, reading: o.Reading,
+    show: o.Show,
+) -> None:  # fmt: skip
     """Train a model on a file of rows and save it.
 
     \b
@@ -63,6 +65,8 @@ def train(
     if out is None and not dry:
         raise typer.BadParameter("name the model to write, or plan the training with --dry-run.", param_hint="--out")
     data, reading = rows_of(data, reading)
+    if keeping.calibrate is not None or keeping.hold_precision is not None:
+        check_keeping(keeping, learning.task, out)
     check_readable(data, reading.labels, reading.negative, reading.symbols, reading.genome)
     from kernelweave.cli.rows import read_rows
     from kernelweave.data.kinds import kind_of
@@ -83,6 +87,7 @@ def train(
         return
     seconds, warned = _fit(whole, model, rows.X, y, say)
     model.set_params(n_jobs=learning.effort.jobs)
+    _keep(whole, rows, y, keeping, say)
     _remember(model, rows, reading)
     if _report(whole, model, out, y, task, seconds, warned, say):
         raise typer.Exit(INTERRUPTED)
@@ -248,6 +253,22 @@ def _fit(whole: Any, model: Any, X: Any, y: Any, say: Output) -> tuple[float, li
         whole.fit(X, y)
     model.set_params(callbacks=(), checkpoint=None)
     return time.perf_counter() - began, warned
+
+
+def _keep(whole: Any, rows: Dataset, y: Any, keeping: o.Keeping, say: Output) -> None:
+    """Give a fitted model probabilities or a threshold, from five folds of its own rows."""
+    if keeping.calibrate is None and keeping.hold_precision is None:
+        return
+    from sklearn.base import clone
+
+    from kernelweave.cli.keeping import keep
+    from kernelweave.cli.show import Status
+    from kernelweave.selection.search import search
+
+    with Status("calibrating", say.quiet):
+        found = search(clone(whole), rows.X, y, groups=rows.groups, refit=False)
+    found.best_estimator_ = whole
+    keep(found, y, keeping)
 
 
 def _remember(model: Any, rows: Dataset, reading: o.Reading) -> None:

@@ -162,7 +162,8 @@ class Estimator(BaseEstimator, ABC):
     def _rows(self, X: Any) -> Any:
         """Return checked training rows."""
         self._check_parameters()
-        self.__dict__.pop("_store_bytes", None)
+        for name in ("_store_bytes", "calibration_", "threshold_"):
+            self.__dict__.pop(name, None)
         if is_stored(X):
             if self._by_parts_of(X)[0]:
                 return stored_rows(self, X)

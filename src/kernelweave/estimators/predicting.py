@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, OutlierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
 
 from kernelweave.estimators.base import Array, Estimator
+from kernelweave.estimators.calibration import has_probabilities, probabilities_of
 from kernelweave.estimators.targets import Classes, Normal, Numbers
 
 
@@ -30,6 +32,11 @@ class Classifying(ClassifierMixin, Estimator):
     def predict(self, X: Any) -> Array:
         """Return the class of each row."""
         return self._learns.predictions(self, self.decision_function(X))
+
+    @available_if(has_probabilities)
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class, (rows, classes), of a model with logistic loss or a calibration."""
+        return probabilities_of(self, self._outputs(X))
 
 
 class Regressing(RegressorMixin, Estimator):

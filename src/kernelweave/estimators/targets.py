@@ -133,9 +133,11 @@ class Classes(TargetKind):
         return outputs[:, 0] if len(model.classes_) == 2 else outputs
 
     def predictions(self, model: Any, decisions: Array) -> Array:
-        """Return the class of each row."""
-        best = (decisions > 0).astype(int) if decisions.ndim == 1 else decisions.argmax(axis=1)
-        return model.classes_[best]
+        """Return the class of each row; of two the second where a stored threshold, or else 0, is passed."""
+        if decisions.ndim == 2:
+            return model.classes_[decisions.argmax(axis=1)]
+        stored = vars(model).get("threshold_")
+        return model.classes_[(decisions > 0 if stored is None else decisions >= stored.value).astype(int)]
 
     def error(self, values: Array, weight: Array) -> Error:
         """Return the share of rows on the wrong side, as `predict` has it: an output of 0 is negative."""

@@ -15,6 +15,7 @@ from kernelweave.interpret.positional import (
     weights_by_degree,
     weights_by_position,
 )
+from kernelweave.interpret.reliability import Reliability, reliability
 from kernelweave.interpret.scores import (
     Confusion,
     Curves,
@@ -42,6 +43,7 @@ __all__ = [
     "Poim",
     "PoimLengths",
     "PositionWeights",
+    "Reliability",
     "WeightStability",
     "accuracy",
     "alike_kernels",
@@ -57,6 +59,7 @@ __all__ = [
     "poim",
     "poim_lengths",
     "readable",
+    "reliability",
     "top_features",
     "top_kmers",
     "top_motifs",

@@ -3,6 +3,7 @@
 from kernelweave.plots.convergence import ConvergenceDisplay
 from kernelweave.plots.curves import CurvesDisplay
 from kernelweave.plots.grams import NGramDisplay
+from kernelweave.plots.judged import CalibrationDisplay, ConfusionDisplay
 from kernelweave.plots.kmers import KmerDisplay, PoimDisplay
 from kernelweave.plots.positional import DegreeWeightsDisplay, PositionWeightsDisplay
 from kernelweave.plots.rounds import RoundsDisplay
@@ -10,6 +11,8 @@ from kernelweave.plots.weight_path import WeightPathDisplay
 from kernelweave.plots.weights import KernelWeightsDisplay
 
 __all__ = [
+    "CalibrationDisplay",
+    "ConfusionDisplay",
     "ConvergenceDisplay",
     "CurvesDisplay",
     "DegreeWeightsDisplay",

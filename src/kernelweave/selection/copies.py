@@ -108,6 +108,26 @@ def copies_note(X: Any, groups: Any = None) -> str | None:
     )
 
 
+def copies_between_note(X: Any, known: Any) -> str | None:
+    """Return a sentence about rows that are near copies of rows a model has been trained on, None where there are none.
+
+    Parameters
+    ----------
+    X : new rows
+    known : rows that the model keeps, or None
+    """
+    if known is None or not X.shape[0] or not known.shape[0] or kind_of(X) is not kind_of(known):
+        return None
+    try:
+        found = near_copies(kind_of(X).take(X, slice(None)), known)
+    except (TypeError, ValueError):  # rows that cannot be put behind one another
+        return None
+    many = len(np.unique(found.pairs[:, 0]))
+    if not many:
+        return None
+    return f"{many} of {X.shape[0]} rows are near copies of training rows: scores promise too much for new ones"
+
+
 def _named(X: Any, row: int) -> str:
     ids = getattr(X, "ids", None)
     return f"row {row}" if ids is None else str(ids[row])

@@ -39,7 +39,13 @@ class Measuring:
         ),
     ] = None
     plot: Annotated[
-        str | None, option(SHOW, "Draw ROC and precision-recall curves into a .png, .pdf or .svg.", metavar="FILE")
+        str | None,
+        option(
+            SHOW,
+            "Draw ROC and precision-recall curves (with probabilities also the calibration; of several classes who is "
+            "taken for whom) into a .png, .pdf or .svg.",
+            metavar="FILE",
+        ),
     ] = None
     verify: Annotated[
         bool,

@@ -3,13 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from kernelweave.cli.options.groups import option
 
 CHOOSE = "Choosing"
 USUAL_CS = (0.01, 0.1, 1.0, 10.0, 100.0)
 """Values of C that are tried where the command line names nothing to choose from."""
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """What a model learns from rows that it has not seen, beside its decision values."""
+
+    calibrate: Annotated[
+        Literal["sigmoid", "isotonic", "temperature"] | None,
+        option(
+            CHOOSE,
+            "Learn probabilities from held-out decision values: sigmoid (few rows), isotonic (any rising shape, for a "
+            "thousand rows and more) or temperature; they are kept in the model.",
+            metavar="HOW",
+        ),
+    ] = None
+    hold_precision: Annotated[
+        float | None,
+        option(
+            CHOOSE,
+            "Keep with the model the threshold at which this share of its calls was right on held-out rows; predict "
+            "and evaluate call rows by it.",
+            metavar="SHARE",
+            min=0.0,
+            max=1.0,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def probabilities(loss: Loss, outputs: Array) -> Array:
     if loss.name != "logistic":
         raise AttributeError(
             f"Outputs of a model with loss={loss.name!r} are not probabilities; train with loss='logistic', or "
-            "calibrate the model: kw.calibrated(model, X, y)."
+            "calibrate the model: kw.calibrate(kw.search(model, X, y), y)."
         )
     own = expit(outputs)
     if outputs.shape[1] == 1:

@@ -89,6 +89,10 @@ def check_model(model: Any, expansion: Expansion) -> None:
         check_rows(expansion.rows)
         if learned.get("_input") is not None and describe(expansion.rows) != learned["_input"]:
             raise ValueError("reference_ holds rows of another kind than the model was trained on")
+    if "calibration_" in learned:
+        learned["calibration_"].check(outputs)
+    if "threshold_" in learned and not np.isfinite(learned["threshold_"].value):
+        raise ValueError("threshold_ is not finite")
     if "support_" in learned:
         _check_support(learned["support_"], n_rows(expansion.rows), expansion.keeps_rows)
     expansion.check()

@@ -24,6 +24,7 @@ from kernelweave.data import Alphabet
 from kernelweave.data.kinds import Description, RowKind, find, kind_of, named
 from kernelweave.data.rows import IDS
 from kernelweave.engines import is_cluster
+from kernelweave.estimators.calibration import Calibration, Threshold
 from kernelweave.estimators.cgboost.stage_history import StageHistory
 from kernelweave.estimators.files.check import check_model, check_numbers, check_other, check_rows, local_parameters
 from kernelweave.estimators.fitting import Certificate
@@ -44,7 +45,9 @@ Node = Any
 OTHERS = (Pipeline, StandardScaler)
 """Estimators of scikit-learn that may stand before one of ours."""
 
-RECORDS: dict[str, type] = {"Course": StageHistory} | {cls.__name__: cls for cls in (Certificate, Description, Plan)}
+RECORDS: dict[str, type] = {"Course": StageHistory} | {
+    cls.__name__: cls for cls in (Calibration, Certificate, Description, Plan, Threshold)
+}
 """Data classes among the fitted attributes, by their names in model files."""
 _RECORD_NAMES = {cls: name for name, cls in RECORDS.items()}
 
