@@ -76,9 +76,10 @@ def class_report(
     """
     true, said = np.asarray(y_true), np.asarray(y_said)
     labels = np.unique(np.concatenate([true, said])) if labels is None else np.asarray(labels)
-    strange = ~np.isin(np.concatenate([true, said]), labels)
-    if strange.any():
-        raise ValueError(f"The label {np.concatenate([true, said])[strange][0]!r} is not one of {labels.tolist()}.")
+    every = np.concatenate([true, said])
+    strange = every[~np.isin(every, labels)]
+    if len(strange):
+        raise ValueError(f"The label {strange.tolist()[0]!r} is not one of {labels.tolist()}.")
     counts = count_classes(true, said, labels)
     value, draws = measures_of(counts), measures_of(drawn_counts(counts, n_resamples, random_state))
     tails = [(1.0 - confidence) / 2, (1.0 + confidence) / 2]
