@@ -132,6 +132,14 @@ class Linadd(Protocol):
 
 
 @runtime_checkable
+class Blocks(Protocol):
+    """Ability: values between two sets of rows are made afresh, so that those that are known are worth keeping."""
+
+    def block(self, rows: Array, others: Array) -> Array:
+        """Return ``K[rows][:, others]``, contiguous."""
+
+
+@runtime_checkable
 class Restrictable(Protocol):
     """Ability of a set of kernels: it can be bound to some of its rows at little cost."""
 

@@ -17,7 +17,6 @@ from kernelweave.operators.base import (
     Dense,
     Factored,
     HasDesign,
-    Linadd,
     OnDemand,
     PrimalOperator,
     Ranked,
@@ -115,7 +114,7 @@ def _fastest_svm(problem: Problem) -> tuple[str, str]:
             if inside < along:
                 what = f"{operator.rank} features of {operator.n} rows take about {inside:.2g} s"
                 return "interior_point", f"{what}, coordinate descent about {along:.2g} s"
-        if share >= (DIRECTIONS if isinstance(operator, Linadd) else FEW) and not _direct(problem):
+        if share >= (FEW if isinstance(operator, Ranked) else DIRECTIONS) and not _direct(problem):
             return "dual_coordinate", "rows have explicit features and lie in many directions"
     if problem.loss.smooth:
         return "newton", f"{problem.loss.name} loss is smooth"

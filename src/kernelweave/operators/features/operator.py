@@ -30,6 +30,8 @@ LOOK = 1 << 16
 """Values looked at together."""
 GRAM_LINES = 64
 """Lines of a Gram matrix that are one part of the work."""
+LIST_COST = 2.0
+"""How much more expensive a product through the lists of columns is than one along a row: it is added in memory."""
 
 
 @dataclass(frozen=True)
@@ -131,13 +133,25 @@ class FeatureOperator:
         return out.T
 
     def submatrix(self, rows: Array) -> Array:
-        """Return ``K[rows][:, rows]``."""
-        out, rows = np.empty((len(rows), len(rows))), np.asarray(rows, dtype=np.int64)
-        arrays, own, width = self.shared.block.arrays(), self.shared.own, self.shared.width
-        lines = spans(len(rows), GRAM_LINES)
-        self.engine.map_into(out, lambda s, some: inside(*arrays, own, width, rows, s.start, some), lines)
+        """Return ``K[rows][:, rows]``, by the lists of the columns where these are short."""
+        out, rows = np.zeros((len(rows), len(rows))), np.asarray(rows, dtype=np.int64)
+        (starts, columns, values), own, width = self.shared.block.arrays(), self.shared.own, self.shared.width
+        first, places = by_column(starts, columns, width, rows)
+        pairs = float((np.diff(first).astype(np.float64) ** 2).sum())
+        if LIST_COST * pairs < float(first[-1]) * len(rows):
+            column_products(values, rows, first, places, own, out)
+        else:
+            self.engine.map_into(
+                out, lambda s, some: inside(starts, columns, values, own, width, rows, s.start, some),
+                spans(len(rows), GRAM_LINES),
+            )  # fmt: skip
         mirror(out)
         return out
+
+    def narrowed(self, rows: Array) -> FeatureOperator:
+        """Return the kernel on some of the rows."""
+        X = None if self.X is None else self.X[rows]
+        return FeatureOperator.bound(self.shared.taken(rows), self.engine, self.kernel, X)
 
     def add_to(self, out: Array, rows: Array, steps: Array) -> None:
         """Add ``K[:, rows] @ steps`` to `out` through the normal vector."""
@@ -235,6 +249,36 @@ def _keep(starts, number, shared, values, new_starts, new_columns, new_values, o
                 new_columns[filled], new_values[filled] = column, values[t]
                 filled += 1
         new_starts[i + 1] = filled
+
+
+@jit
+def by_column(starts, columns, width, rows):  # type: ignore[no-untyped-def]
+    """Sort the entries of some rows by column: where each column begins, and (row, entry) of each of its places."""
+    first = np.zeros(width + 1, np.int64)
+    for i in rows:
+        for t in range(starts[i], starts[i + 1]):
+            first[columns[t] + 1] += 1
+    for c in range(width):
+        first[c + 1] += first[c]
+    places, filled = np.empty((first[width], 2), np.int64), first[:-1].copy()
+    for a in range(len(rows)):
+        for t in range(starts[rows[a]], starts[rows[a] + 1]):
+            at = filled[columns[t]]
+            places[at, 0], places[at, 1] = a, t
+            filled[columns[t]] = at + 1
+    return first, places
+
+
+@jit
+def column_products(values, rows, first, places, own, out):  # type: ignore[no-untyped-def]
+    """Add the Gram matrix of some rows, up to the diagonal: rows of a column come in their order."""
+    for c in range(len(first) - 1):
+        for u in range(first[c], first[c + 1]):
+            a, value = places[u, 0], np.float64(values[places[u, 1]])
+            for v in range(first[c], u + 1):
+                out[a, places[v, 0]] += value * values[places[v, 1]]
+    for a in range(len(rows)):
+        out[a, a] += own[rows[a]]
 
 
 @jit

@@ -119,6 +119,14 @@ class PositionalOperator:
         self.engine.map_into(mirrored(out, cuts, pairs), fill, pairs)
         return out
 
+    def block(self, rows: Array, others: Array) -> Array:
+        """Return ``K[rows][:, others]``."""
+        out = np.empty((len(rows), len(others)))
+        self.engine.map_into(
+            out, lambda cut, lines: self._fill(lines, rows[cut], others, False), spans(len(rows), LINES_TOGETHER)
+        )
+        return out
+
     def _fill(self, out: Array, rows: Array, others: Array, same: bool) -> None:
         if self.kernel is None:
             pair_sums(self.rows.symbols, rows, others, self.rows.spelling.mask, self.sums, same, out)
@@ -185,7 +193,8 @@ class StoredWeights:
 
     def __init__(self, operator: PositionalOperator, store: Any, rows_at_once: int):
         self.operator, self.store, self.n, self.rows_at_once = operator, store, operator.n, rows_at_once
-        self.diag, self.columns, self.submatrix = operator.diag, operator.columns, operator.submatrix
+        self.diag, self.columns = operator.diag, operator.columns
+        self.submatrix, self.block = operator.submatrix, operator.block
 
     def add_to(self, out: Array, rows: Array, steps: Array) -> None:
         """Add ``K[:, rows] @ steps`` to `out`."""

@@ -4,7 +4,8 @@ Solves the box-constrained dual of `problems.Problem` (Joachims, 1999; paper Alg
 the sparse normal vector).  One `step`:
 
     1. choose Q rows: half of them kept, half new, those that violate the optimality conditions most in each direction;
-    2. solve the quadratic programme of those rows, all others fixed, by pair steps on their Q x Q matrix in cache;
+    2. solve the quadratic programme of those rows, all others fixed, by pair steps on their Q x Q matrix in cache, of
+       which the part of the rows that were kept is there already;
     3. carry the change over to all outputs: F += K[:, W] delta   (`Operator.add_to`).
 
 Where products go through a normal vector (linadd), a step costs in proportion to the rows it looks up.  Rows that rest
@@ -20,14 +21,15 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.operators.base import Linadd, product
+from kernelweave.operators.base import Blocks, Linadd, product
 from kernelweave.solvers.certificate import Ledger, PrimalPoint
 from kernelweave.solvers.loop import Limits, Stop
 from kernelweave.solvers.problems import Array, Problem
 from kernelweave.solvers.svm.box import BoxSolver
 
-CHUNK = 512
-"""Default Q: a matrix of this size in single precision fits the second-level cache."""
+CHUNK, CHUNK_ROWS, LARGEST_CHUNK = 512, 50_000, 4096
+"""Default Q of up to so many rows; with four times the rows it doubles: a step then costs more to carry over to all
+outputs, and larger programmes take fewer steps.  No default is larger than the last."""
 INNER_ACCURACY = 0.1
 """The inner problem is solved to this fraction of the outer violation."""
 INNER_STEPS = 100
@@ -53,23 +55,23 @@ class Chunking(BoxSolver):
 
     Parameters
     ----------
-    chunk_size : Q, at least 2
+    chunk_size : Q, at least 2; None to choose it by the number of rows
     shrinking : leave out rows that rest at zero, where that saves work
     """
 
     keeps = "rows steps goal"
     limits = Limits(2000, rows=20, patience=300, instead=("newton", "dual_coordinate", "smo"))
 
-    def __init__(self, chunk_size: int = CHUNK, shrinking: bool = True):
+    def __init__(self, chunk_size: int | None = None, shrinking: bool = True):
         whole = isinstance(chunk_size, int | np.integer) and not isinstance(chunk_size, bool)
-        if not whole or chunk_size < 2:
+        if chunk_size is not None and (not whole or chunk_size < 2):
             raise ValueError(f"chunk_size={chunk_size!r} must be an integer of at least 2: a step moves two rows.")
-        self.chunk_size, self.shrinking = int(chunk_size), shrinking
+        self.chunk_size, self.shrinking = chunk_size, shrinking
 
     def init(self, problem: Problem, start: Array | None, stop: Stop) -> None:
         """Start without a former working set."""
         super().init(problem, start, stop)
-        self.rows = np.empty(0, dtype=np.int64)
+        self.rows, self.values = np.empty(0, dtype=np.int64), np.empty((0, 0))
         self.part: tuple[Array, Chunking] | None = None
         self.steps = 0
         self.can_narrow = self.shrinking and isinstance(problem.operator, Linadd) and problem.operator.n >= SHRINK_FROM
@@ -97,8 +99,8 @@ class Chunking(BoxSolver):
         if self.can_narrow and self.steps % EVERY == 0:
             self._narrow(gains)
         violation = self.violation(gains)
-        self.rows = self._choose(gains)
-        K = self.problem.operator.submatrix(self.rows)
+        former, self.rows = self.rows, self._choose(gains)
+        K = self._matrix(former)
         v = np.ascontiguousarray(self.v[:, self.rows])
         local = np.ascontiguousarray(gains[:, self.rows])
         self.solve_inner(K, self.rows, v, local, INNER_ACCURACY * violation, INNER_STEPS * len(self.rows))
@@ -133,7 +135,7 @@ class Chunking(BoxSolver):
             self.problem, operator=self.problem.operator.narrowed(rows), y=self.problem.y[rows],
             cost=self.problem.cost[rows],
         )  # fmt: skip
-        inner = Chunking(self.chunk_size)
+        inner = Chunking(self.chunk_size or default_chunk(self.problem.operator.n))
         inner.init(few, self.alpha[rows], self.stop)
         return inner
 
@@ -146,20 +148,47 @@ class Chunking(BoxSolver):
         self.F = product(self.problem.operator, self.alpha)
         self.part, self.steps = None, 0
 
+    def _matrix(self, former: Array) -> Array:
+        """Return the kernel values of the working set; those between rows of the former one are there already."""
+        operator, rows = self.problem.operator, self.rows
+        kept = self._staying(len(former), len(rows))
+        if not (isinstance(operator, Blocks) and len(self.values) == len(former) and 0 < kept < len(rows)):
+            self.values = operator.submatrix(rows)
+            return self.values
+        made = np.empty((len(rows), len(rows)), self.values.dtype)
+        made[:kept, :kept] = self.values[len(former) - kept :, len(former) - kept :]
+        made[kept:, :kept] = operator.block(rows[kept:], rows[:kept])
+        made[:kept, kept:] = made[kept:, :kept].T
+        made[kept:, kept:] = operator.submatrix(rows[kept:])
+        self.values = made
+        return made
+
+    def _staying(self, former: int, q: int) -> int:
+        """Return how many rows of a former working set stay in the next one, in front."""
+        return 0 if q == self.problem.operator.n else min(int(KEPT * q), q - 2, former)
+
     def _choose(self, gains: Array) -> Array:
         """Return the rows to work on: with them, always, the variables that violate the conditions most."""
         n = self.problem.operator.n
-        q = min(self.chunk_size, n)
+        q = min(self.chunk_size or default_chunk(n), n)
         if q == n:
             return np.arange(n)
-        room = min(int(KEPT * q), q - 2)
-        rows = self.rows[len(self.rows) - min(room, len(self.rows)) :]
+        rows = self.rows[len(self.rows) - self._staying(len(self.rows), q) :]
         grow = np.max(gains, axis=0, where=self.v < self.box.high, initial=NOT_URGENT)
         fall = np.max(-gains, axis=0, where=self.v > self.box.low, initial=NOT_URGENT)
         if not self.problem.free:
             return _add_best(rows, np.maximum(grow, fall), q)
         # A step moves two variables in opposite directions: both kinds must be there.
         return _add_best(_add_best(rows, grow, (len(rows) + q) // 2), fall, q)
+
+
+def default_chunk(n: int) -> int:
+    """Return Q for so many rows.
+
+    >>> default_chunk(1000), default_chunk(100_000), default_chunk(1_000_000)
+    (512, 724, 2289)
+    """
+    return int(min(LARGEST_CHUNK, max(CHUNK, CHUNK * (n / CHUNK_ROWS) ** 0.5)))
 
 
 def _add_best(rows: Array, urgency: Array, size: int) -> Array:

@@ -1,0 +1,98 @@
+"""Working sets of chunking: values that are kept, the size by the number of rows, rows that are left out."""
+
+import numpy as np
+import pytest
+
+import kernelweave as kw
+from kernelweave.engines import Serial
+from kernelweave.losses import make_loss
+from kernelweave.operators import Task, choose
+from kernelweave.operators.base import KMER_STORES, Blocks, Linadd
+from kernelweave.operators.features import operator as feature_operator
+from kernelweave.solvers.loop import Stop, run
+from kernelweave.solvers.problems import Problem
+from kernelweave.solvers.svm import chunking
+from kernelweave.solvers.svm.chunking import Chunking, default_chunk
+
+N = 2100  # beyond the rows up to which a Gram matrix is taken
+X, Y = kw.datasets.make_splice(N, random_state=0)
+KERNELS = {"degree": kw.WeightedDegree(6), "shift": kw.WeightedDegree(4, shift=1), "spectrum": kw.Spectrum(4)}
+
+
+def bound(name, store=None):
+    return choose(Task([KERNELS[name]], X, Serial(), need="products", store=store))[0]
+
+
+def problem(operator):
+    return Problem(operator, make_loss("hinge"), np.where(Y > 0, 1.0, -1.0), np.full(N, 0.02))
+
+
+FORMS = [*((name, None) for name in KERNELS), *(("degree", store) for store in KMER_STORES)]
+
+
+@pytest.mark.parametrize(("name", "store"), FORMS)
+def test_the_values_of_a_working_set_are_those_of_the_kernel(name, store, monkeypatch):
+    """Whether they were there before or not, to the bit: a run that is resumed makes them afresh."""
+    seen, matrix = [], Chunking._matrix
+
+    def watched(self, former):
+        K = matrix(self, former)
+        seen.append(len(np.intersect1d(former, self.rows)))
+        np.testing.assert_array_equal(K, self.problem.operator.submatrix(self.rows))
+        return K
+
+    monkeypatch.setattr(Chunking, "_matrix", watched)
+    run(Chunking(64), problem(bound(name, store)), Stop(1e-3, 12))
+    assert max(seen) == 32
+
+
+def test_known_values_are_not_made_again(monkeypatch):
+    operator, asked = bound("degree"), []
+    assert isinstance(operator, Blocks)
+    submatrix = type(operator).submatrix
+    monkeypatch.setattr(
+        type(operator), "submatrix", lambda self, rows: asked.append(len(rows)) or submatrix(self, rows)
+    )
+    run(Chunking(64), problem(operator), Stop(1e-6, 6))
+    assert asked == [64, 32, 32, 32, 32, 32]
+
+
+@pytest.mark.parametrize("cost", [0.0, np.inf])
+def test_both_ways_to_a_gram_matrix_of_features(cost, monkeypatch):
+    monkeypatch.setattr(feature_operator, "LIST_COST", cost)
+    rows = np.random.default_rng(0).permutation(N)[:90]
+    expected = KERNELS["spectrum"].gram(X[rows])
+    np.testing.assert_allclose(bound("spectrum").submatrix(rows), expected, rtol=1e-12)
+
+
+def test_features_of_some_of_the_rows():
+    operator, rows = bound("spectrum"), np.arange(0, N, 7)
+    few = operator.narrowed(rows)
+    assert isinstance(few, Linadd)
+    assert few.n == len(rows)
+    np.testing.assert_allclose(few.diag(), operator.diag()[rows])
+    steps, out = np.linspace(-1, 1, 5), np.zeros(len(rows))
+    few.add_to(out, np.arange(5), steps)
+    np.testing.assert_allclose(out, KERNELS["spectrum"].gram(X[rows])[:, :5] @ steps, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "store"), FORMS)
+def test_rows_at_rest_are_left_out_in_every_form(name, store, monkeypatch):
+    """Findings P5."""
+    monkeypatch.setattr(chunking, "SHRINK_FROM", 1000)
+    monkeypatch.setattr(chunking, "EVERY", 3)
+    monkeypatch.setattr(chunking, "NARROW", 0.99)
+    shown, solver, narrowed = problem(bound(name, store)), Chunking(128), []
+    inner = Chunking._narrowed
+    monkeypatch.setattr(Chunking, "_narrowed", lambda self, rows: narrowed.append(len(rows)) or inner(self, rows))
+    result = run(solver, shown, Stop(1e-3))
+    assert result.converged
+    assert narrowed
+    assert max(narrowed) < N
+    whole = run(Chunking(128, shrinking=False), shown, Stop(1e-3))
+    assert result.primal.value == pytest.approx(whole.primal.value, rel=2e-3)
+
+
+def test_the_size_grows_with_the_rows():
+    sizes = [default_chunk(n) for n in (100, 50_000, 200_000, 10**6, 10**9)]
+    assert sizes == [512, 512, 1024, 2289, 4096]
