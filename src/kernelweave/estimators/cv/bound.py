@@ -29,7 +29,7 @@ class Solved(NamedTuple):
     """What a fit of a fold found.
 
     outputs : (rows asked for, outputs)
-    points : where the next fit of the path begins, one for each problem
+    points : where the next fit of the path begins, one for each problem; with many kernels, and its cuts
     weights : (m,) kernel weights, mean over the outputs; None with one kernel
     converged : whether every problem has reached the tolerance
     interrupted : whether Ctrl-C or a callback has ended one
@@ -110,11 +110,13 @@ class BoundKernels(Bound):
 
     def solve(self, model: MKLEstimator, cost: Array, test: Array, starts: list[Any] | None) -> Solved:
         """Fit a model to the costs (n,) of the given rows, and return its outputs for the rows of a test."""
-        found = model._solve_all(model._problems(self.operators, self.targets(cost)), starts)
+        former = None if starts is None else [point for point, _ in starts]
+        cuts = {} if starts is None else {i: cuts for i, (_, cuts) in enumerate(starts)}
+        found = model._solve_all(model._problems(self.operators, self.targets(cost)), former, cuts)
         points = [result.primal for result in found]
         outputs = np.concatenate([self._outputs(point, self.place(test)) for point in points])
         weights = np.mean([np.asarray(point.beta) for point in points], axis=0)
-        return _solved(outputs.T, points, weights, found)
+        return _solved(outputs.T, [(point, cuts.get(i, ())) for i, point in enumerate(points)], weights, found)
 
     def finish(self, model: MKLEstimator, X: Any, targets: Targets) -> None:
         """Fit a model to all rows, with everything that a fit leaves behind."""

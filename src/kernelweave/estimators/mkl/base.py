@@ -57,7 +57,9 @@ from kernelweave.solvers.certificate import PrimalPoint
 from kernelweave.solvers.choose import choose_mkl_solver, mkl_need
 from kernelweave.solvers.cost import Columns
 from kernelweave.solvers.loop import Stop, run
+from kernelweave.solvers.lp.master import Cut
 from kernelweave.solvers.mkl import MKL_SOLVERS, check_mkl_solver
+from kernelweave.solvers.mkl.cutting.carried import KeepsCuts
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.result import Result
 
@@ -252,11 +254,19 @@ class MKLEstimator(Estimator):
         return mkl_need(self.solver, self._loss(), facts)
 
     def _solve_all(
-        self, problems: Sequence[MKLProblem], starts: Sequence[PrimalPoint | None] | None = None
+        self,
+        problems: Sequence[MKLProblem],
+        starts: Sequence[PrimalPoint | None] | None = None,
+        cuts: dict[int, Sequence[Cut]] | None = None,
     ) -> list[Result]:
-        """Solve each problem with the chosen solver."""
+        """Solve each problem with the chosen solver.
+
+        Cutting-plane methods begin with the `cuts` of a former problem on the same operators, or else of the output
+        before, as far as they are feasible; theirs take the place of those.
+        """
         monitor = self._monitor()
         results: list[Result] = []
+        cuts = {} if cuts is None else cuts
         for i, problem in enumerate(problems):
             stopped = any(result.interrupted for result in results)
             solver, width = self._chosen(problem)
@@ -264,7 +274,11 @@ class MKLEstimator(Estimator):
             alone = problem.operators.n <= ONE_THREAD_UP_TO or isinstance(problem.operators, Restrictable)
             with one_blas_thread() if alone else nullcontext():
                 record = self._describe_run(width, self._factorised is not None)
+                if isinstance(solver, KeepsCuts):
+                    solver.former = cuts.get(i, cuts.get(i - 1, ()))
                 results.append(run(solver, problem, stop, monitor, start, record, warn_beforehand))
+                if isinstance(solver, KeepsCuts):
+                    cuts[i] = solver.cuts
         return results
 
     def _chosen(self, problem: MKLProblem) -> tuple[Any, int | None]:

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelweave.solvers.lp.highs import INFINITY, basis_of, quiet_model, set_basis, solve
+from kernelweave.solvers.lp.highs import INFINITY, basis_of, precise_model, set_basis, solve
 from kernelweave.solvers.state import record
 
 Array = np.ndarray
@@ -48,7 +48,7 @@ class Master:
     def __init__(self, m: int, scale: float):
         self.m, self.scale = m, max(abs(scale), 1e-12)
         self.cuts: list[Cut] = []
-        self.lp = quiet_model()
+        self.lp = precise_model()
         self.lp.addVars(m + 1, np.append(np.zeros(m), -INFINITY), np.append(np.ones(m), INFINITY))
         self.lp.changeColCost(m, 1.0)
         self.lp.addRow(1.0, 1.0, m, np.arange(m, dtype=np.int32), np.ones(m))
@@ -75,14 +75,21 @@ class Master:
         self.lp.addRow(d / self.scale, INFINITY, len(keep), keep.astype(np.int32), row[keep])
 
     def solve(self) -> tuple[Array, float, Array]:
-        """Return the minimiser beta (m,), the lower bound t, and the combination of cuts that proves it."""
+        """Return the minimiser beta (m,), the bound that is proved, and the combination of cuts that proves it."""
         solution = solve(self.lp)
         beta = np.maximum(np.array(solution.col_value[: self.m]), 0.0)
         proof = np.maximum(np.array(solution.row_dual[1:]), 0.0)
-        bound = self.scale * solution.col_value[self.m]
         proof = proof / proof.sum()
         self._drop(proof)
-        return beta / beta.sum(), bound, proof
+        return beta / beta.sum(), self.proved(proof), proof
+
+    def proved(self, proof: Array) -> float:
+        """Return the bound that a convex combination of the cuts proves for all weights on the simplex.
+
+        It holds whatever the accuracy of the linear programme that found the combination.
+        """
+        d, q = np.array([cut.d for cut in self.cuts]), np.stack([cut.q for cut in self.cuts])
+        return float(proof @ d - 0.5 * (proof @ q).max())
 
     def combination(self, proof: Array) -> Array:
         """Return the convex combination of the alphas of the cuts, (outputs, n)."""

@@ -6,7 +6,7 @@ inexact classifier a valid upper bound.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,15 +15,16 @@ import numpy as np
 from kernelweave.solvers.certificate import Ledger, PrimalPoint, relative_gap
 from kernelweave.solvers.choose import choose_svm_solver
 from kernelweave.solvers.loop import INNER_ITERATIONS, Limits, Stop, limits_of, run_inside
-from kernelweave.solvers.lp.master import Master
+from kernelweave.solvers.lp.master import Cut, Master
+from kernelweave.solvers.mkl.cutting.carried import carried
 from kernelweave.solvers.mkl.problem import MKLProblem
 from kernelweave.solvers.problems import Array
 from kernelweave.solvers.state import Resumable, record
 
 INNER_SHARE = 0.2
 """The SVM inside is solved to this share of the outer gap, but no more coarsely than `coarsest`."""
-SLACK = 1.0 + 1e-6
-"""Room for the accuracy of the linear programme when its bound is about to be proved by an alpha."""
+NEARER = 1.5
+"""How much nearer the bound of all cuts must be than the best dual point before it is proved by an alpha of its own."""
 
 
 @record
@@ -145,6 +146,7 @@ class CutWrapper(Wrapper):
     keeps = "lower proof"
     same_bits = False  # a linear programme that was built again rounds otherwise
     proof: Array
+    former: Sequence[Cut] = ()
 
     def init(self, problem: MKLProblem, start: PrimalPoint | None, stop: Stop) -> None:
         """Start without cuts and without a bound."""
@@ -166,7 +168,14 @@ class CutWrapper(Wrapper):
         """Put the cut of an evaluation into the master programme."""
         if self.master is None:
             self.master = Master(self.problem.operators.m, made.value)
+            for cut in carried(self.former, self.problem):
+                self.master.add(cut.d, cut.q, cut.alpha)
         self.master.add(made.d, made.q, made.alpha)
+
+    @property
+    def cuts(self) -> Sequence[Cut]:
+        """The cuts so far: the next solver on the same kernels may begin with them, as its `former` ones."""
+        return self.former if self.master is None else self.master.cuts
 
     def lower_bound(self) -> tuple[Array, float, Array]:
         """Solve the master programme; return its weights, its bound and the proof."""
@@ -178,12 +187,8 @@ class CutWrapper(Wrapper):
 
     def prove(self, ledger: Ledger, proof: Array) -> None:
         """Offer the combination of past alphas, if its bound would improve what the ledger has."""
-        known = -np.inf if ledger.dual is None else ledger.dual.value
         assert self.master is not None
-        assert ledger.primal is not None
-        close = relative_gap(ledger.primal.value, self.lower) <= self.stop.tol * SLACK
-        if self.lower > known and (close or relative_gap(ledger.primal.value, known) > 4 * self.gap):
-            self.problem.offer_dual(ledger, self.master.combination(proof))
+        prove_by_cuts(self.problem, self.master, self.lower, proof, ledger, self.stop.tol)
 
     def certify(self, ledger: Ledger) -> dict[str, float]:
         """Offer what was evaluated, and the combination of cuts once it can certify."""
@@ -192,3 +197,16 @@ class CutWrapper(Wrapper):
         self.gap = min(ledger.gap, relative_gap(ledger.primal.value, self.lower))
         self.prove(ledger, self.proof)
         return {"bound": self.lower, "solves": self.solves}
+
+
+def prove_by_cuts(problem: MKLProblem, master: Master, lower: float, proof: Array, ledger: Ledger, tol: float) -> None:
+    """Offer the combination of past alphas where the bound of the cuts is nearer than the best dual point by a share.
+
+    By convexity its dual value is at least that bound; what it is takes the energies of all kernels.
+    """
+    assert ledger.primal is not None
+    top = ledger.primal.value
+    known = -np.inf if ledger.dual is None else ledger.dual.value
+    closes = relative_gap(top, lower) <= tol < relative_gap(top, known)
+    if lower > known and (closes or top - known > NEARER * (top - lower)):
+        problem.offer_dual(ledger, master.combination(proof))
