@@ -79,6 +79,8 @@ CASES = {
              one(kw.WeightedDegree(8, shift=2), MASKED, need="products", store="trie")],
     "map": [one(kw.WeightedDegree(12), DNA, need="products", store="map"),
             one(kw.WeightedDegree(4), DNA, need="products", store="map")],
+    "automata": [one(kw.NGram(3), DNA, need="automata", store="trie"),
+                 one(kw.NGram(2).normalized(), MASKED, need="automata", store="minimal")],
     "cached": [one(ONE, TABLE), one(kw.Spectrum(4), DNA, need="values"), many(WIDTHS, TABLE)],
     "rank_one": [many(LINEAR, TABLE)],
     "stored": [many(WIDTHS, TABLE), many([ONE, *WIDTHS], TABLE)],

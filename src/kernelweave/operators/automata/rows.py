@@ -25,8 +25,9 @@ from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.tree import Cosine, Leaf, On, Scaled
 from kernelweave.operators.features.vocabulary import Vocabulary
 
-ARC_BYTES, STATE_BYTES = 16, 16
-"""Bytes of an arc (target, label, weight) and of a state (where its arcs begin, final weight)."""
+ARC_BYTES, STATE_BYTES, ROW_BYTES = 16, 24, 1024
+"""Bytes of an arc (target, label, weight), of a state (final weight, where its arcs begin in all rows and in its own),
+and of the arrays that show one row alone."""
 
 
 def the_leaf(kernel: Kernel) -> Leaf | None:
@@ -81,7 +82,7 @@ def machine_bytes(kernel: Kernel, X: Any) -> float:
         tables = (side,) if isinstance(side, AcceptorTable) else side
         arcs += sum(len(part.weights) for part in tables)
         states += sum(len(part.finals) for part in tables)
-    return float(arcs * ARC_BYTES + states * STATE_BYTES)
+    return float(arcs * ARC_BYTES + states * STATE_BYTES + len(sides) * len(rows) * ROW_BYTES)
 
 
 def _listed(kernel: Any, X: Any) -> AcceptorTable:
