@@ -64,4 +64,4 @@ def _resealed(saved: Saved) -> bytes:
     return sealed({key: saved.header[key] for key in saved.header if key != "digest"}, saved.tensors)
 
 
-STAGE = Stage("forged models", trial, goal=50_000, slice=1_500, minutes=12, warm=warm)
+STAGE = Stage("forged models", trial, goal=50_000, slice=250, minutes=12, warm=warm)

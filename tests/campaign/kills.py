@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -66,13 +66,17 @@ def trials(count: int, seed: int, folder: str | Path) -> list[Row]:
     seed : of the moments
     folder : a directory for the files of the trials, which may be on any disk
     """
-    rng = np.random.default_rng(seed)
+    return trials_of(range(count), seed, folder)
+
+
+def trials_of(numbers: Iterable[int], seed: int, folder: str | Path) -> list[Row]:
+    """Run the trials of some numbers; the number is the seed of the moment, and decides about the phase."""
     rows = []
-    for number in range(count):
+    for number in numbers:
         phase = list(PHASES)[number % len(PHASES)]
         place = Path(tempfile.mkdtemp(prefix=f"{phase}-", dir=folder))
         try:
-            outcome = PHASES[phase](place, rng)
+            outcome = PHASES[phase](place, np.random.default_rng([seed, number]))
         except Exception as error:
             outcome = f"failed: {type(error).__name__}: {error}"
         rows.append((phase, outcome if outcome.startswith("failed") else _swept(place, outcome)))

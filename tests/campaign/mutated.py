@@ -149,4 +149,4 @@ def warm(folder: Path) -> None:
             raise AssertionError(f"The valid file of {sample.name} counts as garbage: {wrong}.")
 
 
-STAGE = Stage("mutated files", trial, goal=400_000, slice=4_000, minutes=30, warm=warm)
+STAGE = Stage("mutated files", trial, goal=400_000, slice=500, minutes=30, warm=warm)

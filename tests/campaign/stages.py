@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from . import forgeries, mutated
+from . import extremes, forgeries, killed, mutated, soak
 from .stage import Stage
 
-STAGES: dict[str, Stage] = {stage.name: stage for stage in (forgeries.STAGE, mutated.STAGE)}
+STAGES: dict[str, Stage] = {
+    stage.name: stage for stage in (forgeries.STAGE, extremes.STAGE, soak.STAGE, killed.STAGE, mutated.STAGE)
+}

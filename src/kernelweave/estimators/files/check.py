@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from kernelweave.data.kinds import describe, kind_of, n_rows
+from kernelweave.data.kinds import Description, describe, kind_of, n_rows
 from kernelweave.engines.choose import LOCAL
 from kernelweave.kernels import Precomputed
 from kernelweave.operators.expansion.base import Expansion
@@ -76,6 +76,10 @@ def check_model(model: Any, expansion: Expansion) -> None:
     learned = vars(model)
     if missing := [name for name in ("intercept_", "_input", *NEEDED.get(model._task, ())) if name not in learned]:
         raise ValueError(f"{missing[0]} is missing")
+    if not isinstance(learned["_input"], Description):
+        raise ValueError("what the rows were is not described")
+    if not isinstance(learned.get("n_features_in_", 1), int):
+        raise ValueError("n_features_in_ is not a number of columns")
     outputs, m = expansion.outputs, len(expansion.kernels)
     finite("intercept_", learned["intercept_"], (outputs,))
     if "kernel_weights_" in learned:

@@ -1,0 +1,30 @@
+"""A stage whose trials fail in every way, to see that the campaign notices."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from .stage import Outcome, Stage
+
+WAYS = ("good", "raises", "crashes", "hangs", "grows", "good")
+_held: list[bytes] = []
+
+
+def trial(number: int, folder: Path) -> Outcome:
+    """Fail as the number says."""
+    way = WAYS[number % len(WAYS)]
+    (folder / "file.txt").write_text(way)
+    if way == "raises":
+        raise KeyError(way)
+    if way == "crashes":
+        os.abort()
+    if way == "hangs":
+        time.sleep(60)
+    if way == "grows":
+        _held.append(b"x" * (64 << 20))
+    return Outcome(way, "read")
+
+
+STAGE = Stage("broken", trial, goal=6, slice=6, minutes=1, seconds=2.0, growth=32 << 20)

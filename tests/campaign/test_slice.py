@@ -1,0 +1,42 @@
+"""A slice of the campaign, in this process, and that the campaign notices what fails: `make campaign` runs an hour."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+from .broken import STAGE as BROKEN
+from .command import main
+from .stage import Stage
+from .stages import STAGES
+from .workers import empty, guarded
+
+
+@pytest.mark.parametrize("stage", STAGES.values(), ids=STAGES)
+def test_no_trial_of_a_slice_fails(stage: Stage, tmp_path):
+    for number in range(stage.slice):
+        outcome = guarded(stage, number, tmp_path)
+        assert not outcome.failed, f"{stage.name} {number}: {outcome}"
+        for one in tmp_path.iterdir():
+            if one.name != "traceback.txt":
+                empty(tmp_path)
+                break
+
+
+def test_every_way_to_fail_is_counted(tmp_path, capsys):
+    table, failures = tmp_path / "counts.csv", tmp_path / "failures"
+    given = ["--minutes", "1", "--trials", "6", "--processes", "2", "--csv", str(table), "--failures", str(failures)]
+    assert main(given, {"broken": BROKEN}) == 1
+    with open(table, newline="") as file:
+        found = sorted((row["outcome"], int(row["trials"])) for row in csv.DictReader(file))
+    assert found == [("crash", 1), ("growth", 1), ("hang", 1), ("inner exception", 1), ("read", 2)]
+    assert "6 trials      4 failures" in capsys.readouterr().out
+    assert sorted(one.name for one in failures.iterdir()) == [f"broken-{number}" for number in (1, 2, 3, 4)]
+
+
+def test_counts_of_several_runs_are_of_other_trials(tmp_path):
+    good = Stage("good", BROKEN.trial, goal=1, slice=1, minutes=1)
+    given = ["--trials", "1", "--processes", "1", "--failures", str(tmp_path / "f")]
+    assert main([*given, "--first", "0"], {"good": good}) == 0
+    assert main([*given, "--first", "1"], {"good": good}) == 1
