@@ -13,7 +13,9 @@ import kernelweave as kw
 from kernelweave.losses import LOSSES
 from kernelweave.solvers.mkl import MKL_SOLVERS
 
-ESTIMATORS = [name for name in kw.__all__ if isinstance(getattr(kw, name), type) and hasattr(getattr(kw, name), "fit")]
+ESTIMATORS = [
+    name for name in kw.__all__ if isinstance(getattr(kw, name), type) and hasattr(getattr(kw, name), "predict")
+]
 SAME = {
     "C", "sigma", "epsilon", "norm", "tol", "shared_weights", "class_weight", "engine", "n_jobs", "memory_limit",
     "penalty", "positive", "patience", "columns_per_round", "strategy", "kernel_order", "candidates",

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from kernelweave.estimators.one.classifier import KernelClassifier
     from kernelweave.estimators.one.novelty import KernelNovelty
     from kernelweave.estimators.one.regressor import KernelRegressor
+    from kernelweave.estimators.views.learned import KernelTransformer, learned_kernel
+    from kernelweave.estimators.views.transformer import ViewTransformer
 
 _HOME = {
     "CGBoostClassifier": "cgboost.classifier",
@@ -26,11 +28,14 @@ _HOME = {
     "KernelClassifier": "one.classifier",
     "KernelNovelty": "one.novelty",
     "KernelRegressor": "one.regressor",
+    "KernelTransformer": "views.learned",
     "MKLClassifier": "mkl.classifier",
     "MKLClassifierCV": "mkl.cv",
     "MKLNovelty": "mkl.novelty",
     "MKLRegressor": "mkl.regressor",
     "MKLRegressorCV": "mkl.regressor_cv",
+    "ViewTransformer": "views.transformer",
+    "learned_kernel": "views.learned",
     "load": "files.persistence",
     "save": "files.persistence",
 }
@@ -42,11 +47,14 @@ __all__ = [
     "KernelClassifier",
     "KernelNovelty",
     "KernelRegressor",
+    "KernelTransformer",
     "MKLClassifier",
     "MKLClassifierCV",
     "MKLNovelty",
     "MKLRegressor",
     "MKLRegressorCV",
+    "ViewTransformer",
+    "learned_kernel",
     "load",
     "save",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,8 @@ class KernelList:
 
     Parameters
     ----------
-    given : a kernel, a text such as "rbf:0.5", a `Windows` of kernels, a list of these, or None for what suits the rows
+    given : a kernel, a text such as "rbf:0.5", a `Windows` of kernels, a list of these, a dict of named ones, or None
+        for what suits the rows
     many : whether it is the parameter `kernels` of an estimator, a list, or the parameter `kernel`
 
     Examples
@@ -43,7 +44,8 @@ class KernelList:
     """
 
     def __init__(self, given: Any, many: bool):
-        self.given, self.many = given, many
+        self.names = list(map(str, given)) if many and isinstance(given, Mapping) else None
+        self.given, self.many = list(given.values()) if self.names is not None else given, many
 
     def described(self) -> list[Kernel]:
         """Return the kernels as far as they are known without rows: none where the rows decide."""
@@ -80,6 +82,14 @@ class KernelList:
         for one in listed:
             found += one.unrolled(X) if isinstance(one, Windows) else [as_kernel(one)]
         return found
+
+    def labels(self, X: Any) -> list[str] | None:
+        """Return the names that the user gave, one for each kernel on these rows; None where there are none."""
+        if self.names is None:
+            return None
+        counts = [len(one.unrolled(X)) if isinstance(one, Windows) else 1 for one in self.given]
+        pairs = zip(self.names, counts)
+        return [name if n == 1 else f"{name} {i + 1}" for name, n in pairs for i in range(n)]
 
     def _listed(self) -> Sequence[Any]:
         if not self.many:

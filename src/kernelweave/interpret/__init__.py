@@ -29,6 +29,7 @@ from kernelweave.interpret.scores import (
     confusion_at_precision,
     curves,
 )
+from kernelweave.interpret.view_importance import ViewImportance, view_importance
 from kernelweave.interpret.weights import WeightStability, alike_kernels, weight_stability
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "PoimLengths",
     "PositionWeights",
     "Reliability",
+    "ViewImportance",
     "WeightStability",
     "accuracy",
     "alike_kernels",
@@ -64,6 +66,7 @@ __all__ = [
     "top_kmers",
     "top_motifs",
     "top_ngrams",
+    "view_importance",
     "weight_stability",
     "weights_by_degree",
     "weights_by_position",

@@ -160,6 +160,10 @@ class Kernel(Parameters, ABC):
         A = self.prepare(X)
         return self.block(A, A if Y is None else self.prepare(Y))
 
+    def __call__(self, X: Any, Y: Any = None) -> Array:
+        """Return the kernel matrix, for places that expect a function, as ``SVC(kernel=...)``."""
+        return self.gram(X, Y)
+
     def diag(self, X: Any) -> Array:
         """Return ``K(x, x)`` for each row of X, (n,) float64."""
         return self.diagonal(self.prepare(X))

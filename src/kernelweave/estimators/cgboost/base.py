@@ -153,7 +153,7 @@ class CGBoostEstimator(Estimator):
         """Fix what the kernels learn from the rows, scale them, and plan how their columns are held."""
         engine = self._engine()
         given, self.kernel_why_, _ = self._kernel_list.chosen(X, weight, self.normalize)
-        self.kernel_names_ = np.array([repr(kernel) for kernel in given])
+        self.kernel_names_ = np.array(self._kernel_list.labels(X) or [repr(kernel) for kernel in given])
         kernels = fitted_to(given, X, weight, self.normalize, engine, centre=self._task != "novelty").kernels
         for name, kernel in zip(self.kernel_names_, kernels):
             refuse_overflow([name], kernel.diag(X))

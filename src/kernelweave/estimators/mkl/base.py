@@ -89,7 +89,7 @@ class MKLEstimator(Estimator):
 
     @cached_property
     def kernel_names_(self) -> Array:
-        """The kernels as given, spelled when they are asked for: there may be very many."""
+        """The names of a dict of kernels; else kernels as given, spelled when they are asked for: there may be many."""
         return np.array([repr(kernel) for kernel in self._given])
 
     @property
@@ -209,6 +209,8 @@ class MKLEstimator(Estimator):
         given, self.kernel_why_, _ = self._kernel_list.chosen(X, weight, self.normalize)
         self._given = given
         self.__dict__.pop("kernel_names_", None)
+        if (labels := self._kernel_list.labels(X)) is not None:
+            self.__dict__["kernel_names_"] = np.array(labels)
         scaled, table = fitted_to(given, X, weight, self.normalize, engine, self.fit_intercept is not True, NEEDED)
         need, double = self._need(scaled, X, weight, table)
         shared = getattr(self, "shared_weights", False) and len(self.classes_) > 2
