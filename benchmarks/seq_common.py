@@ -7,6 +7,7 @@ The reference figures (SHOGUN 6.1) were measured on the sites of ``splice_gen.py
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +18,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import kernelweave as kw
-from common import ROOT, Row, Timing, best, peak_memory, timed
+from common import RESULTS, ROOT, Row, Timing, best, peak_memory, timed
 from kernelweave.engines import choose_engine
 from kernelweave.estimators.normalize import normalized
 from kernelweave.kernels import Kernel
@@ -166,10 +167,30 @@ def grid(rows: Iterable[Row], line: str, column: str, value: str) -> list[Row]:
     return [{line: at} | {str(name): found.get((at, name), SKIPPED) for name in columns} for at in lines]
 
 
+def stored(name: str) -> list[Row]:
+    """Return the rows of a table as a former run has written them."""
+    with (RESULTS / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return [{key: _value(text) for key, text in row.items()} for row in csv.DictReader(file)]
+
+
+def _value(text: str) -> Any:
+    if text in ("True", "False"):
+        return text == "True"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
 def curves(
     ax: Any, rows: Sequence[Row], by: str, paper: Mapping[str, Mapping[int, float]], x: str = "n", y: str = "wall"
 ) -> None:
-    """Draw seconds over N on logarithmic axes: ours solid, stopped runs as open marks, the paper's dashed and grey."""
+    """Draw seconds over N on logarithmic axes: ours solid, the paper's dashed and grey.
+
+    Runs that were stopped are open marks, with no line to them: they say how long was allowed, not how long it takes.
+    """
     for name, values in paper.items():
         known = [n for n in values if n <= max(row[x] for row in rows)]
         ax.plot(known, [values[n] for n in known], "--", color="#9A9A9A", linewidth=1)
@@ -178,7 +199,8 @@ def curves(
     for i, name in enumerate(dict.fromkeys(row[by] for row in rows)):
         mine, colour = [row for row in rows if row[by] == name], COLOURS[i % len(COLOURS)]
         style = {"color": colour, "linestyle": "-" if i < len(COLOURS) else ":", "linewidth": 1.3}
-        ax.plot([row[x] for row in mine], [row[y] for row in mine], label=str(name), **style)
+        done = [row for row in mine if not row["stopped"]]
+        ax.plot([row[x] for row in done], [row[y] for row in done], label=str(name), **style)
         for row in mine:
             ax.plot(row[x], row[y], "o", color=colour, markersize=4, markerfacecolor="w" if row["stopped"] else colour)
     ax.set_xscale("log")

@@ -45,7 +45,7 @@ def measure(q: int, X: kw.Sequences, y: Any, options: argparse.Namespace) -> Row
     stopped = not run.result.converged
     return {
         "n": n, "Q": q, "threads": options.threads, "wall": run.wall, "cpu": run.cpu,
-        "iterations": run.result.n_iter, "gap": run.result.gap, "stopped": stopped,
+        "iterations": run.result.n_iter, "gap": run.result.gap, "stopped": stopped, "limit": options.limit,
         "cell": shown(run.wall, stopped), "paper_seconds": paper.get(n, "-"),
     }  # fmt: skip
 

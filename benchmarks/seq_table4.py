@@ -50,6 +50,7 @@ from seq_common import (
     shown,
     sizes_up_to,
     splice,
+    stored,
     time_cap,
 )
 
@@ -112,7 +113,8 @@ def measure(method: str, threads: int, X: kw.Sequences, y: Any, options: argpars
     stopped = not found.pop("converged")
     return {
         "n": len(y), "method": f"{method} {threads}", "threads": threads, "wall": clock.wall, "cpu": clock.cpu,
-        **found, "peak_gb": resident("VmHWM"), "stopped": stopped, "cell": shown(clock.wall, stopped),
+        **found, "peak_gb": resident("VmHWM"), "stopped": stopped, "limit": options.limit,
+        "cell": shown(clock.wall, stopped),
         "paper_seconds": PAPER[BESIDE[method]].get(len(y), "-"),
     }  # fmt: skip
 
@@ -142,7 +144,11 @@ def main() -> None:
     parser.add_argument("--tol", type=float, default=1e-3)
     parser.add_argument("--limit", type=float, default=600.0, help="seconds after which a run is stopped")
     parser.add_argument("--gram-limit", type=float, default=10.0, help="GB for 20 Gram matrices and their sum")
+    parser.add_argument("--redraw", action="store_true", help="train nothing, draw the table of a former run")
     options = parser.parse_args()
+    if options.redraw:
+        draw(stored("seq_table4"))
+        return
     print(conditions("scikit-learn", "highspy"))
     X, y = splice(min(WARM_UP_ROWS, options.largest), seed=1)
     for method in options.methods:
@@ -153,6 +159,11 @@ def main() -> None:
     wide = grid(rows, "n", "method", "cell")
     print(show([line | {name: values.get(line["n"], "-") for name, values in PAPER.items()} for line in wide]))
     print(write_csv("seq_table4", rows))
+    draw(rows)
+
+
+def draw(rows: list[Row]) -> None:
+    """Draw the table."""
     fig, ax = figure(1, 1, (5.6, 4.4))
     curves(ax, rows, "method", PAPER)
     print(write_picture("seq_table4", fig))
