@@ -166,3 +166,23 @@ def test_what_cannot_be_searched_gets_one_sentence(given, words):
     arguments = {"model": kw.KernelClassifier(RBF), "X": X, "y": Y, **given}
     with pytest.raises(ValueError, match=words):
         kw.search(**arguments)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("intercept", [True, "regularized"])
+def test_folds_on_the_rows_that_count_are_certified_on_all(loss, intercept, monkeypatch):
+    monkeypatch.setattr("kernelweave.estimators.cv.narrow.FEWEST", 100)
+    monkeypatch.setattr("kernelweave.estimators.cv.narrow.SHARE", 1.0)
+    monkeypatch.setattr("kernelweave.estimators.cv.narrow.TIMES", 1.05)
+    rows, labels = kw.datasets.make_splice(600, random_state=1)
+    model = kw.KernelClassifier(
+        "wd:4", normalize="trace", solver="dual_coordinate", tol=1e-6, loss=loss, fit_intercept=intercept
+    )
+    folds = list(KFold(3).split(labels))
+    grid = {"C": [0.1, 10.0]}
+    found = kw.search(model, rows, labels, grid, cv=folds, scoring="auroc")
+    best = model.set_params(**found.best_params_)
+    alone = cross_val_predict(best, rows, labels, cv=folds, method="decision_function")
+    np.testing.assert_allclose(found.out_of_fold_, alone, atol=0.02)
+    several = kw.search(model.set_params(n_jobs=2), rows, labels, grid, cv=folds, scoring="auroc")
+    np.testing.assert_array_equal(several.out_of_fold_, found.out_of_fold_)

@@ -2,16 +2,18 @@
 
 A fold is a vector of costs: rows that it holds out cost nothing, so that their dual coefficients are zero.  The problem
 is then that of the training rows alone, but for what kernels learn from rows before training (a width that follows the
-scale of the data, the factor of `normalize`): they learn it from all rows, and see no label of any.
+scale of the data, the factor of `normalize`): they learn it from all rows.  A kernel that was named sees no label.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from kernelweave.estimators.cv.narrow import Narrow
 from kernelweave.estimators.distinct import DistinctRows, distinct_rows
 from kernelweave.estimators.mkl.base import MKLEstimator
 from kernelweave.estimators.one.base import KernelEstimator
@@ -64,7 +66,14 @@ class Bound:
         """Return the targets of the distinct rows with the costs (n,) of the given rows."""
         return replace(self.rows.targets, cost=self.rows.summed(cost))
 
-    def solve(self, model: Any, cost: Array, test: Array, starts: list[Any] | None) -> Solved:
+    alone = False
+    """Whether fits of different folds may run at the same time, in threads."""
+
+    def prepare(self, models: Sequence[Any], targets: Targets) -> list[Any]:
+        """Return for each model of a chain what its fits of all folds begin with, None where they begin anew."""
+        return [None] * len(models)
+
+    def solve(self, model: Any, cost: Array, test: Array, starts: list[Any] | None, base: Any = None) -> Solved:
         """Fit a model to the costs (n,) of the given rows, and return its outputs for the rows of a test."""
         raise NotImplementedError
 
@@ -80,17 +89,45 @@ class BoundKernel(Bound):
         self.rows = distinct_rows(X, targets, model._kernel_list.holds_gram)
         self.operator: Operator = model._bind(self.rows.X, self.rows.targets.weight, self.rows.targets.values)
 
-    def solve(self, model: KernelEstimator, cost: Array, test: Array, starts: list[Any] | None) -> Solved:
-        """Fit a model to the costs (n,) of the given rows, and return its outputs for the rows of a test."""
+    def _problems(self, model: KernelEstimator, cost: Array) -> list[Problem]:
         few, loss, intercept = self.targets(cost), model._loss(), model._intercept()
-        monitor = model._monitor()
+        return [Problem(self.operator, loss, y, few.cost, intercept, few.total) for y in few.values]
+
+    def prepare(self, models: Sequence[KernelEstimator], targets: Targets) -> list[Any]:
+        """Return the solutions of all rows along a chain, where folds are then solved on the rows that count."""
+        first = self._problems(models[0], models[0]._learns.costs(models[0], targets.y, targets.weight))
+        narrow = Narrow.of(first[0], models[0]._chosen(first[0]))
+        if narrow is None:
+            return super().prepare(models, targets)
+        self.alone = True
+        bases: list[Any] = []
+        for model in models:
+            monitor, stop = model._monitor(), Stop(model.tol, model.max_iter)
+            problems = self._problems(model, model._learns.costs(model, targets.y, targets.weight))
+            starts = [None] * len(problems) if not bases else [one.alpha for one in bases[-1]]
+            found = [narrow.base(p, stop, monitor, start) for p, start in zip(problems, starts)]
+            if any(interrupted for _, interrupted in found):
+                raise KeyboardInterrupt
+            bases.append([base for base, _ in found])
+        return [(narrow, found) for found in bases]
+
+    def solve(
+        self, model: KernelEstimator, cost: Array, test: Array, starts: list[Any] | None, base: Any = None
+    ) -> Solved:
+        """Fit a model to the costs (n,) of the given rows, and return its outputs for the rows of a test."""
+        monitor, stop = model._monitor(), Stop(model.tol, model.max_iter)
+        problems = self._problems(model, cost)
+        if base is not None:
+            narrow, bases = base
+            folds = [narrow.solve(p, one, stop, monitor) for p, one in zip(problems, bases)]
+            held = np.stack([one.outputs[self.place(test)] for one in folds], axis=1)
+            converged, stopped = all(one.converged for one in folds), any(one.interrupted for one in folds)
+            return Solved(held, [], None, converged, stopped)
         outputs, points, results = [], [], []
-        for number, y in enumerate(few.values):
-            problem = Problem(self.operator, loss, y, few.cost, intercept, few.total)
+        for number, problem in enumerate(problems):
             start = None if starts is None else starts[number]
-            found = run(model._chosen(problem), problem, Stop(model.tol, model.max_iter), monitor, start)
-            held = product(self.operator, found.primal.alpha)[self.place(test)] + float(found.primal.intercept)
-            outputs.append(held)
+            found = run(model._chosen(problem), problem, stop, monitor, start)
+            outputs.append(product(self.operator, found.primal.alpha)[self.place(test)] + float(found.primal.intercept))
             points.append(problem.restart(found.primal, found.dual))
             results.append(found)
         return _solved(np.stack(outputs, axis=1), points, None, results)
@@ -108,7 +145,9 @@ class BoundKernels(Bound):
         self.rows = distinct_rows(X, targets, model._kernel_list.holds_gram)
         self.operators: Any = model._bind_all(self.rows.X, self.rows.targets.weight)
 
-    def solve(self, model: MKLEstimator, cost: Array, test: Array, starts: list[Any] | None) -> Solved:
+    def solve(
+        self, model: MKLEstimator, cost: Array, test: Array, starts: list[Any] | None, base: Any = None
+    ) -> Solved:
         """Fit a model to the costs (n,) of the given rows, and return its outputs for the rows of a test."""
         former = None if starts is None else [point for point, _ in starts]
         cuts = {} if starts is None else {i: cuts for i, (_, cuts) in enumerate(starts)}

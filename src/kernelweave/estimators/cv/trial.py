@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernelweave.engines import Engine, Remote, map_fits
+from kernelweave.engines import Engine, Remote, map_fits, one_blas_thread
 from kernelweave.estimators.cv.bound import Bound, bound
 from kernelweave.estimators.targets import Targets
 
@@ -45,6 +46,7 @@ class Trial:
     targets: Targets
     folds: Sequence[Fold]
     chains: Sequence[Sequence[Setting]]
+    bases: Sequence[Sequence[Any]]
 
 
 def with_setting(model: Any, setting: Setting) -> Any:
@@ -121,12 +123,32 @@ def tried(
     base = with_setting(model, settings[0])
     made, chains = bound(base, X, targets), chained(settings)
     engine = base._engine()
-    trial = Trial(_for(engine, base), made, targets, folds, [[settings[i] for i in chain] for chain in chains])
+    solver, ways = _for(engine, base), [[settings[i] for i in chain] for chain in chains]
+    here = not isinstance(engine, Remote)  # what all folds begin with is not worth the way to other processes
+    bases = [
+        made.prepare([with_setting(base, setting) for setting in way], targets) if here else [None] * len(way)
+        for way in ways
+    ]
+    trial = Trial(solver, made, targets, folds, ways, bases)
     jobs = [(c, j) for c in range(len(chains)) for j in range(len(folds))]
-    for (c, j), found in zip(jobs, map_fits(engine, along, trial, jobs)):
+    for (c, j), found in zip(jobs, _every(engine, trial, jobs)):
         for number, held in zip(chains[c], found):
             each(number, j, held)
     return base, made
+
+
+def _every(engine: Engine, trial: Trial, jobs: list[tuple[int, int]]) -> list[list[Held]]:
+    """Return what every job finds; folds that share nothing but what they read have threads of their own."""
+    if isinstance(engine, Remote) or not trial.bound.alone or engine.workers < 2:
+        return map_fits(engine, along, trial, jobs)
+    with one_blas_thread(), ThreadPoolExecutor(engine.workers, thread_name_prefix="folds") as pool:
+        running = [pool.submit(along, trial, job) for job in jobs]
+        try:
+            return [one.result() for one in running]
+        except BaseException:
+            for one in running:
+                one.cancel()
+            raise
 
 
 def along(trial: Trial, job: tuple[int, int]) -> list[Held]:
@@ -134,11 +156,11 @@ def along(trial: Trial, job: tuple[int, int]) -> list[Held]:
     chain, (train, test) = trial.chains[job[0]], trial.folds[job[1]]
     train, test = _numbers(trial.targets, train), _numbers(trial.targets, test)
     starts, out = None, []
-    for setting in chain:
+    for setting, base in zip(chain, trial.bases[job[0]]):
         model = with_setting(trial.model, setting)
         cost = np.zeros(len(trial.targets.y))
         cost[train] = model._learns.costs(model, trial.targets.y[train], trial.targets.weight[train])
-        found = trial.bound.solve(model, cost, test, starts)
+        found = trial.bound.solve(model, cost, test, starts, base)
         starts = found.points
         out.append(Held(found.outputs, found.weights, found.converged))
     return out
