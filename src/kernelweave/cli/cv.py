@@ -110,6 +110,11 @@ def _grid(model: Any, searching: o.Searching, learning: o.Learning, alternatives
         if name in ("kernel", "kernels"):
             raise ValueError("Kernels to choose from are given with --try, one at a time.")
         grid[name.replace("-", "_")] = [_value(value) for value in values.split(",")]
+        usual = model.get_params(deep=False).get(name.replace("-", "_"))
+        if isinstance(usual, float) and (
+            odd := [value for value in grid[name.replace("-", "_")] if isinstance(value, str)]
+        ):
+            raise ValueError(f"--grid {text} names values of a number, but {odd[0]!r} is none.")
     if learning.C is not None and "C" in grid:
         raise ValueError(f"-C {learning.C:g} and --grid C=... both say what C is; give one of them.")
     if learning.C is None and "C" not in grid and not searching.grid and "C" in model.get_params(deep=False):

@@ -256,7 +256,9 @@ def _regression(about: dict[str, Any], y: Any, predicted: Any, path: str, say: O
     import numpy as np
 
     if y.dtype.kind not in "biuf":
-        raise ValueError(f"The labels of {path} must be numbers for regression, but there are texts such as {y[0]!r}.")
+        raise ValueError(
+            f"The labels of {path} must be numbers for regression, but there are texts such as {str(y[0])!r}."
+        )
     error = predicted - y
     spread = float(np.sum((y - y.mean()) ** 2))
     r2 = 1.0 - float(error @ error) / spread if spread > 0 else float("nan")

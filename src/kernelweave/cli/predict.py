@@ -46,6 +46,8 @@ def predict(
     data, reading = rows_of(data, reading)
     check_readable(model, data, reading.symbols, reading.genome)
     placing.chosen()
+    if reading.format == "bed" and reading.genome is None:
+        raise ValueError("--format bed reads intervals of --genome; to write BED, scan with --scan and --as bed.")
     if not scanning.scan and scanning.given():
         raise ValueError(f"{scanning.given()[0]} is about windows; add --scan to score them.")
     from kernelweave.cli.scanning import scan

@@ -224,9 +224,11 @@ def _check_alphabet(path: str, name: str, core: Any, given: dict[str, Any], data
     else:
         return
     if found != trained and found.name in ("dna", "rna", "protein") and trained.kind != "words":
+        nucleic = {found.name, trained.name} == {"dna", "rna"}
+        masked = f"--alphabet {trained.name} --unknown mask reads them all the same"
         raise ValueError(
             f"The model was trained on the alphabet {trained.name!r}, but {path} holds {found.name!r} letters; "
-            f"--alphabet {trained.name} reads them all the same."
+            f"{'write T for U or U for T' if nucleic else masked}."
         )
 
 

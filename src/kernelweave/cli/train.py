@@ -105,7 +105,8 @@ def _estimator(learning: o.Learning) -> Any:
     """Return the estimator of a method and a task, with the parameters that were given."""
     import kernelweave.estimators as estimators
 
-    several = len(learning.kernel or ()) > 1 or learning.kernels is not None
+    windows = any(text.strip().startswith("Windows(") for text in learning.kernel or ())
+    several = len(learning.kernel or ()) > 1 or windows or learning.kernels is not None
     many = learning.norm is not None or several or for_many(learning.solver)
     task, method = learning.task, learning.method or ("mkl" if many else "kernel")
     model = getattr(estimators, METHODS[method] + ESTIMATORS[task])()
@@ -114,13 +115,25 @@ def _estimator(learning: o.Learning) -> Any:
         if value is None:
             continue
         if name not in known:
-            with_model = "" if method == "kernel" else f" with --model {method}"
-            raise ValueError(f"--{name.replace('_', '-')} has no meaning for --task {task}{with_model}.")
+            raise ValueError(_meaningless(name, task, method))
         model.set_params(**{name: value})
     model.set_params(n_jobs=o.every_core(learning.effort.jobs))
     if learning.boosting.patience is not None and "TR3" not in learning.boosting.rules:
         raise ValueError("--patience counts the rounds of TR3; ask for it with --termination TR3.")
     return model
+
+
+def _meaningless(name: str, task: str, method: str) -> str:
+    """Return the sentence about an option that an estimator does not have, with those that do."""
+    import kernelweave.estimators as estimators
+
+    option, with_model = f"--{name.replace('_', '-')}", "" if method == "kernel" else f" with --model {method}"
+    for other, stem in ((task, METHODS[method]), *((each, METHODS[method]) for each in ESTIMATORS)):
+        if name in getattr(estimators, stem + ESTIMATORS[other])().get_params():
+            return f"{option} has no meaning for --task {task}{with_model}; it is for --task {other}."
+    able = [key for key, stem in METHODS.items() if name in getattr(estimators, stem + ESTIMATORS[task])().get_params()]
+    remedy = f"; it is for --model {' or '.join(able)}" if able else ""
+    return f"{option} has no meaning for --task {task}{with_model}{remedy}."
 
 
 def _check_places(out: str, checkpoint: str | None, inputs: list[str | None]) -> None:

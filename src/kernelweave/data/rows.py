@@ -128,11 +128,30 @@ def unpacked_ids(arrays: Mapping[str, Array], n: int) -> Array | None:
     return as_ids([raw[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(bounds)], n)
 
 
+def record_text(row: Any) -> Any:
+    """Return the letters of a record of Biopython or pyfaidx as a text, anything else as it is.
+
+    Known by what they have: a record its `seq`, a sequence its `reverse_complement`, a chromosome of an indexed file
+    its `long_name`.
+    """
+    if isinstance(row, str | bytes | list | tuple):
+        return row
+    if hasattr(row, "seq"):
+        return str(row.seq)
+    return str(row) if hasattr(row, "reverse_complement") or hasattr(row, "long_name") else row
+
+
+def record_ids(rows: Sequence[Any]) -> list[str] | None:
+    """Return the names of records, None unless all have one."""
+    names = [getattr(row, "id", None) or getattr(row, "name", None) for row in rows]
+    return [str(name) for name in names] if names and all(isinstance(name, str) for name in names) else None
+
+
 def check_rows(strings: Iterable[Row]) -> list[Row]:
     """Return rows of text as a list, or raise at the first that is none."""
     if isinstance(strings, str | bytes):
         raise TypeError("Expected a list of strings, got a single string.")
-    rows = list(strings)
+    rows = [record_text(row) for row in strings]
     for number, row in enumerate(rows):
         if not isinstance(row, str | bytes | list | tuple):
             raise TypeError(f"Row {number} is a {type(row).__name__}, expected a string.")

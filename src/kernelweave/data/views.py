@@ -24,7 +24,7 @@ class Views:
     Parameters
     ----------
     blocks : mapping from name to a table (a one-dimensional array is one column), a scipy sparse matrix,
-        Sequences, Lattices, or rows of another registered kind
+        Sequences, Lattices, or rows of another registered kind; a list of texts becomes sequences
 
     Examples
     --------
@@ -232,6 +232,7 @@ def _block(name: str, block: Any, trained: Description | None) -> Any:
 def _as_block(name: str, block: Any) -> Any:
     if is_sparse(block):
         return block.tocsr()
+    block = _block(name, block, None)  # texts become sequences
     kind = find(block)
     if kind is not None and not kind.tabular:
         return block

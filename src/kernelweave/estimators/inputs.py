@@ -78,7 +78,7 @@ def real_targets(X: Any, y: Any) -> Array:
         y = y.astype(np.float64)
     except (TypeError, ValueError):
         first = y.tolist()[0]
-        raise ValueError(f"y must be numbers for regression, but holds {y.dtype} values such as {first!r}.") from None
+        raise ValueError(f"y must be numbers for regression, but holds texts such as {first!r}.") from None
     bad = np.flatnonzero(~np.isfinite(y))
     if len(bad):
         raise ValueError(f"y must be finite, but row {bad[0]} holds {y[bad[0]]} (NaN or infinity).")

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from kernelweave.data.errors import ParameterError
+from kernelweave.data.kinds import kind_of
 from kernelweave.io.numbers import read_integer, read_number
 
 Array = np.ndarray
+SAMPLE, SHOWN = 5, 100
+"""Values that a dataset shows of each part, and letters of a line."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,26 @@ class Dataset:
     format: str
     feature_names: tuple[str, ...] | None = None
     groups: Array | None = None
+
+    def __repr__(self) -> str:
+        """Return a sample of each part, in few lines.
+
+        Examples
+        --------
+        >>> Dataset(np.eye(3), np.array([1, 1, 2]), None, "table")
+        Dataset, read as table
+          X       3 rows of 3 columns
+          y       1, 1, 2
+        """
+        parts: list[tuple[str, str]] = [("X", kind_of(self.X).summary(self.X))]
+        for name in ("y", "ids", "groups", "feature_names"):
+            values = getattr(self, name)
+            if values is not None:
+                shown = ", ".join(map(str, values[:SAMPLE]))
+                parts.append((name, shown + (f", ... ({len(values)})" if len(values) > SAMPLE else "")))
+        width = max(len(name) for name, _ in parts) + 1
+        lines = [f"  {name:<{max(width, 7)}} {text[:SHOWN]}" for name, text in parts]
+        return "\n".join([f"Dataset, read as {self.format}", *lines])
 
 
 def parse_labels(texts: Sequence[str]) -> Array:

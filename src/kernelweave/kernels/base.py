@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from kernelweave.data.kinds import convert, describe, find
+
 if TYPE_CHECKING:
     from kernelweave.kernels.compose import On, Product, Scaled, Sum
     from kernelweave.kernels.tree import Leaf
@@ -157,8 +159,9 @@ class Kernel(Parameters, ABC):
         X : n rows of what this kernel compares (table, Sequences, views)
         Y : m rows; None for X itself
         """
+        X = _rows(X)
         A = self.prepare(X)
-        return self.block(A, A if Y is None else self.prepare(Y))
+        return self.block(A, A if Y is None else self.prepare(_rows(Y, X)))
 
     def __call__(self, X: Any, Y: Any = None) -> Array:
         """Return the kernel matrix, for places that expect a function, as ``SVC(kernel=...)``."""
@@ -166,7 +169,7 @@ class Kernel(Parameters, ABC):
 
     def diag(self, X: Any) -> Array:
         """Return ``K(x, x)`` for each row of X, (n,) float64."""
-        return self.diagonal(self.prepare(X))
+        return self.diagonal(self.prepare(_rows(X)))
 
     def on(self, columns: Any) -> On:
         """Return this kernel restricted to a named view, a column, a list or a slice of columns."""
@@ -185,6 +188,10 @@ class Kernel(Parameters, ABC):
 
         return Sum(_terms(self, Sum) + _terms(other, Sum)) if isinstance(other, Kernel) else NotImplemented
 
+    def __radd__(self, other: object) -> Kernel:
+        """Let `sum` add kernels up: it begins with 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
     def __mul__(self, other: Kernel | float) -> Product | Scaled:
         from kernelweave.kernels.compose import Product, Scaled
 
@@ -193,6 +200,13 @@ class Kernel(Parameters, ABC):
         return Scaled(self, float(other)) if isinstance(other, Real) else NotImplemented
 
     __rmul__ = __mul__
+
+
+def _rows(X: Any, like: Any = None) -> Any:
+    """Return texts as sequences, in the letters of other rows where there are some; anything else as it is."""
+    if X is None or find(X) is not None:
+        return X
+    return convert(X, None if like is None or find(like) is None else describe(like))
 
 
 def _terms(kernel: Kernel, kind: type) -> list[Kernel]:

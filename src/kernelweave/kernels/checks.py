@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.data.kinds import alphabet_of, kind_of
+from kernelweave.data.kinds import alphabet_of, find, kind_of
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.kernels.base import Kernel
 
@@ -45,17 +45,21 @@ def check_sequences(kernel: Kernel, X: Any) -> None:
         )
     if alphabet_of(X) is None:
         raise TypeError(
-            f"{type(kernel).__name__} compares sequences, but got {type(X).__name__}; make them with "
-            "Sequences.from_strings."
+            f"{type(kernel).__name__} compares sequences, but got {_got(X)}; make them with Sequences.from_strings."
         )
+
+
+def _got(X: Any) -> str:
+    """Say what rows are, or what an object is that is no container of rows."""
+    return type(X).__name__ if find(X) is None else kind_of(X).noun
 
 
 def check_strings(kernel: Kernel, X: Any) -> None:
     """Raise unless X holds sequences or lattices."""
     if alphabet_of(X) is None:
         raise TypeError(
-            f"{type(kernel).__name__} compares sequences, but got {type(X).__name__}; make them with "
-            "Sequences.from_strings, or lattices with Lattices.from_arcs."
+            f"{type(kernel).__name__} compares sequences, but got {_got(X)}; make them with Sequences.from_strings, or "
+            "lattices with Lattices.from_arcs."
         )
 
 

@@ -19,6 +19,7 @@ from kernelweave.kernels.given.identity import Identity
 from kernelweave.kernels.given.precomputed import Precomputed
 from kernelweave.kernels.induced import InducedRBF
 from kernelweave.kernels.positional.weighted_degree import WeightedDegree
+from kernelweave.kernels.positional.windows import Windows
 from kernelweave.kernels.strings.gapped import GappedKmer
 from kernelweave.kernels.strings.gappy.kernel import GappyNGram
 from kernelweave.kernels.strings.lsgkm import LSGKM
@@ -85,7 +86,7 @@ def register(cls: type[Kernel], short: str | None = None) -> type[Kernel]:
 
 
 def parse(spec: str) -> Kernel:
-    """Return the kernel that a short text names.
+    """Return the kernel that a short text names, or the windows of one.
 
     Parameters
     ----------
@@ -100,6 +101,8 @@ def parse(spec: str) -> Kernel:
     (NGram(5), GappyNGram(3, decay=0.25))
     >>> parse("fourier:rbf,n_components=500")
     Fourier(RBF(), n_components=500)
+    >>> parse("Windows(WeightedDegree(20), window=5)")
+    Windows(WeightedDegree(20), window=5)
     """
     if spec.strip().endswith(")"):
         return _parse_call(spec.strip())
@@ -122,21 +125,22 @@ def parse(spec: str) -> Kernel:
         raise ValueError(f"Kernel {spec!r} lacks a parameter; {name} has {_listed(known)}.") from None
 
 
-def _parse_call(spec: str) -> Kernel:
+def _parse_call(spec: str) -> Any:
     """Read a kernel as it prints: calls of known kernels with literal arguments, nothing else."""
     try:
         made = _from_node(ast.parse(spec, mode="eval").body)
     except (SyntaxError, TypeError, ValueError):
         made = None
-    if not isinstance(made, Kernel):
+    if not isinstance(made, Kernel | Windows):
         raise ValueError(f"{spec!r} is not a kernel; write it as it prints, such as 'RBF(width=2.0)'.")
     return made
 
 
 def _from_node(node: ast.expr) -> Any:
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in KERNELS:
+    known = {**KERNELS, Windows.__name__: Windows}
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in known:
         keywords = {str(keyword.arg): _from_node(keyword.value) for keyword in node.keywords}
-        return KERNELS[node.func.id](*map(_from_node, node.args), **keywords)
+        return known[node.func.id](*map(_from_node, node.args), **keywords)
     if isinstance(node, ast.List):
         return [_from_node(item) for item in node.elts]
     return ast.literal_eval(node)

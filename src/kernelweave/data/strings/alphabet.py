@@ -309,7 +309,7 @@ def infer_from_counts(counts: Array) -> Alphabet:
             (letters + letters.lower(), doubtful + doubtful.lower()) if name != "protein" else (letters, doubtful)
         )
         sure = int(counts[[ord(letter) for letter in own]].sum())
-        allowed = sure + int(counts[[ord(letter) for letter in extra]].sum())
+        allowed = sure + int(counts[[ord(letter) for letter in {*extra}]].sum())  # - and . have no lower case
         if allowed == total and sure >= FITS * total:
             return READY[name]
     return BYTES

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave.data.kinds import Description, RowKind, register
-from kernelweave.data.rows import packed_ids, unpacked_ids
+from kernelweave.data.rows import packed_ids, record_text, unpacked_ids
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.packed import SequencesPacking
 from kernelweave.data.strings.sequences import Sequences
@@ -91,6 +91,7 @@ class SequencesKind(StringKind):
 
     def convert(self, X: Any, trained: Description | None = None, by_name: bool = False) -> Sequences | None:
         """Return lists of texts, or of lists of words, in the letters of the model where there is one."""
+        X = _records(_only_column(X))
         texts = _is_texts(X)
         if not texts and not _is_tokens(X):
             return None
@@ -125,6 +126,22 @@ def saved_ids(state: Mapping[str, Any], offsets: str) -> Array | None:
 
 def _of_words(alphabet: Any) -> bool:
     return isinstance(alphabet, Alphabet) and alphabet.kind == "words"
+
+
+def _only_column(X: Any) -> Any:
+    """Return the column of a DataFrame that has one only, of texts; anything else as it is."""
+    if hasattr(X, "columns") and len(X.columns) == 1 and not hasattr(X, "tocsr"):
+        column = X[X.columns[0]]
+        if len(column) and isinstance(next(iter(column)), str):
+            return column
+    return X
+
+
+def _records(X: Any) -> Any:
+    """Return the texts of a list of records of sequences; anything else as it is."""
+    if isinstance(X, list | tuple) and X and not isinstance(X[0], str | bytes | list | tuple):
+        return [record_text(row) for row in X] if isinstance(record_text(X[0]), str) else X
+    return X
 
 
 def _is_texts(X: Any) -> bool:

@@ -20,6 +20,7 @@ from kernelweave.data.rows import (
     first_masked,
     offsets_of,
     packed_ids,
+    record_ids,
     row_numbers,
     same_ids,
     stepped_rows,
@@ -97,7 +98,7 @@ class Sequences:
 
         Parameters
         ----------
-        strings : n strings (or bytes, or lists of words)
+        strings : n strings (or bytes, or lists of words, or records of Biopython or pyfaidx, whose names become ids)
         alphabet : an Alphabet; "dna", "rna", "protein", "bytes"; "words" to split at blanks and learn the words; "text"
             to learn words without punctuation and in lower case; "auto" to infer one from the letters, "text" where
             there are blanks between them
@@ -115,6 +116,9 @@ class Sequences:
 ACGT (unknown='mask' keeps such letters, matching nothing).
         """
         check_unknown(unknown)
+        if not isinstance(strings, str | bytes):
+            strings = list(strings)
+            ids = record_ids(strings) if ids is None else ids
         rows = check_rows(strings)
         chosen = choose_alphabet(alphabet, rows)
         codes, lengths = chosen.encode_rows(rows)

@@ -64,6 +64,9 @@ def read(
         at = table.find(sequence, (), "sequence")
     if at is None:
         raise ValueError(f"{path} has no column that is plainly the one of the sequences; name it, or give its number.")
+    if all(map(is_number, table.column(at))):
+        name = at if table.names is None else repr(table.names[at])
+        raise ValueError(f"{path} holds numbers in column {name}, no sequences.")
     y, ids, groups = (
         None if place is None else _column(table, place, what)
         for place, what in (

@@ -148,6 +148,7 @@ def too_small(task: Task) -> str | None:
         strands = 2 if leaf.kernel.reverse_complement else 1
         tables += PRODUCTS * table_seconds(letters, int(count))
         values += 0.5 * strands * PAIR_SECONDS * count**2
+        leaf.kernel.check()
         near = float(leaf.kernel.coefficients(LETTERS)[0])
         near = near if isinstance(leaf.kernel, Features) else np.inf
         features += FEATURE_SECONDS * count * near if task.many else np.inf
