@@ -175,6 +175,11 @@ def _targets(rows: Dataset, path: str, task: str, label: str | None) -> Any:
     if task == "novelty":
         return None
     y = need_labels(rows, path, label)
+    if task == "regress" and y.dtype.kind not in "biuf":
+        text = str(y[0])
+        raise ValueError(
+            f"The labels of {path} must be numbers for --task regress, but there are texts such as {text!r}."
+        )
     if task == "classify" and len(np.unique(y)) == 1:
         raise ValueError(f"{path} has one class only, {y[0]}; a classifier needs rows of at least two.")
     if task == "classify" and y.dtype.kind == "f" and not np.array_equal(y, np.rint(y)):

@@ -52,6 +52,10 @@ class Message:
         return self.template.format(**facts, **named)
 
 
+class Incomparable(ValueError):
+    """Rows that a user handed in cannot be compared with others, whatever the state of the model."""
+
+
 class ParameterError(ValueError):
     """A ValueError that names parameters; see `Message` for what it is made of.
 

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from kernelweave.data.errors import Incomparable
 from kernelweave.data.stores import is_stored
 from kernelweave.engines import Engine, choose_engine, idle_cores, is_client
 from kernelweave.estimators.advice import Facts
@@ -203,7 +204,7 @@ class Estimator(BaseEstimator, ABC):
         try:
             yield
         except UNREADABLE as error:
-            if not self.expansion_.restored:
+            if not self.expansion_.restored or isinstance(error, Incomparable):
                 raise
             raise ValueError(
                 f"This model cannot be used, because its file is damaged or was changed: {misfit(error)}."

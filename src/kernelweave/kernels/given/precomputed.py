@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave.data.errors import Incomparable
 from kernelweave.data.gram import GramRows
 from kernelweave.kernels.base import Array, Kernel
 
@@ -59,7 +60,7 @@ class Precomputed(Kernel):
         known = A.values.shape[1]
         needed = B.values.shape[1] if B.values is not None else int(B.index.max(initial=-1)) + 1
         if known < needed or (B.values is not None and known != needed):
-            raise ValueError(
+            raise Incomparable(
                 f"A Gram matrix against training rows has one column for each of them, but this one has {known} "
                 f"columns where {needed} or more are needed."
             )

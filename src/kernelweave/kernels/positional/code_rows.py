@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave._numba.bits import bit_planes
+from kernelweave.data.errors import Incomparable
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.checks import check_alphabets, check_sequences
@@ -50,7 +51,7 @@ def fixed_length(kernel: Kernel, X: Any) -> int:
     lengths = np.diff(X.offsets)
     if not X.is_fixed_length:
         row = int(np.argmax(lengths != lengths[0]))
-        raise ValueError(
+        raise Incomparable(
             f"{type(kernel).__name__} compares sequences of one length, but row 0 has {lengths[0]} letters and row "
             f"{row} has {lengths[row]}."
         )
@@ -61,7 +62,7 @@ def check_comparable(kernel: Kernel, A: CodeRows, B: CodeRows) -> None:
     """Raise unless two prepared inputs have one alphabet and, where both have rows, one length."""
     check_alphabets(A.alphabet, B.alphabet)
     if len(A) and len(B) and A.codes.shape[1] != B.codes.shape[1]:
-        raise ValueError(
+        raise Incomparable(
             f"{type(kernel).__name__} compares sequences of one length, but one side has {A.codes.shape[1]} letters a "
             f"row and the other {B.codes.shape[1]}."
         )
