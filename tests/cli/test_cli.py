@@ -60,9 +60,6 @@ def columns_of(path):
     return dict(zip(rows[0], np.array(rows[1:]).T))
 
 
-# teaching
-
-
 @pytest.mark.parametrize("command", ["train", "predict", "evaluate", "inspect", "negatives", "convert"])
 def test_help_teaches_by_example(command):
     text = run(command, "--help").stdout
