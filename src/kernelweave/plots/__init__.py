@@ -5,6 +5,8 @@ from kernelweave.plots.curves import CurvesDisplay
 from kernelweave.plots.grams import NGramDisplay
 from kernelweave.plots.judged import CalibrationDisplay, ConfusionDisplay
 from kernelweave.plots.kmers import KmerDisplay, PoimDisplay
+from kernelweave.plots.logos import LogoDisplay
+from kernelweave.plots.maps import ExplanationMapDisplay
 from kernelweave.plots.positional import DegreeWeightsDisplay, PositionWeightsDisplay
 from kernelweave.plots.rounds import RoundsDisplay
 from kernelweave.plots.weight_path import WeightPathDisplay
@@ -16,8 +18,10 @@ __all__ = [
     "ConvergenceDisplay",
     "CurvesDisplay",
     "DegreeWeightsDisplay",
+    "ExplanationMapDisplay",
     "KernelWeightsDisplay",
     "KmerDisplay",
+    "LogoDisplay",
     "NGramDisplay",
     "PoimDisplay",
     "PositionWeightsDisplay",

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 WHY = "What to tell of each row"
 MOTIFS = 10
 """Motifs that are listed by default."""
+LOGOS = 12
+"""Rows whose letters are drawn; more are drawn as a map."""
 ARRAYS, BEDGRAPH = ".npz", (".bedgraph", ".bg", ".bedGraph")
 
 
@@ -54,6 +56,15 @@ class Telling:
             metavar="FILE",
         ),
     ] = None
+    plot: Annotated[
+        str | None,
+        option(
+            WHY,
+            "Instead of the table, or beside --motifs: draw the letters of up to 12 rows, a map of more rows of one "
+            "length, or the motifs, into a .png, .pdf or .svg.",
+            metavar="FILE",
+        ),
+    ] = None
     compact: Annotated[
         bool,
         option(
@@ -69,10 +80,11 @@ class Telling:
             raise ValueError("--mutate and --compare are two different reports; ask for one of them.")
         if self.mutate and (self.top is not None or self.by_kernel):
             raise ValueError("--mutate lists every place of every row; leave out --top and --by-kernel.")
-        if self.motifs is not None and (
-            out is not None or self.by_kernel or self.mutate or self.compare or self.compact
-        ):
+        others = out is not None or self.by_kernel or self.mutate or self.compare is not None or self.compact
+        if self.motifs is not None and others:
             raise ValueError("--motifs writes the file that it names; leave out --out and other reports.")
+        if self.plot is not None and self.motifs is None and others:
+            raise ValueError("--plot draws instead of a table; leave out --out and other reports.")
         plain = self.mutate or self.compare is not None
         if plain and (self.compact or (out or "").endswith((ARRAYS, *BEDGRAPH))):
             raise ValueError("--mutate and --compare are written as tables only; give --out a name such as out.tsv.")
@@ -116,9 +128,13 @@ def explain(
     if out is not None:
         check_writable(out)
     fitted = placing.apply(load(model))
+    if telling.plot is not None:
+        _check_drawing(telling.plot)
     if telling.motifs is not None:
         check_writable(telling.motifs)
         _motifs(fitted, data, telling, reading, say)
+    elif telling.plot is not None:
+        _picture(fitted, data, telling, reading, say)
     elif out is not None and out.endswith(ARRAYS):
         _arrays(fitted, data, out, telling, reading, say)
     else:
@@ -254,9 +270,43 @@ def _motifs(fitted: Any, data: str, telling: Telling, reading: o.Reading, say: O
         raise ValueError(f"The letters of {data} that add most have no motif in common; are there enough rows?")
     with writing(path) as write:
         write(meme_lines(found, letter_shares(X), knows_strands(last_step(fitted))))
+    if telling.plot is not None:
+        from kernelweave.cli.evaluate import save_picture
+        from kernelweave.plots import LogoDisplay
+
+        save_picture(LogoDisplay.from_motifs(found[:LOGOS]).plot(), telling.plot)
     if say.as_json:
         say.result({"data": data, "out": path, "motifs": [asdict(motif) for motif in found]}, [])
         return
     rows = [[one.consensus, one.n_sites, f"{one.total:+.4f}", one.examples[0][3]] for one in found]
     say.table(["motif", "sites", "a site adds", "heaviest site"], rows)
     say.note("written", f"{path}: {len(found)} motifs")
+
+
+def _check_drawing(plot: str) -> None:
+    """Raise where a picture cannot be written, before anything is computed."""
+    import os
+
+    from kernelweave.cli.evaluate import check_picture
+    from kernelweave.io import check_writable
+
+    check_picture(plot)
+    check_writable(plot)
+    os.environ.setdefault("MPLBACKEND", "Agg")
+
+
+def _picture(fitted: Any, data: str, telling: Telling, reading: o.Reading, say: Output) -> None:
+    """Draw the letters of a few rows, or a map of many."""
+    from kernelweave.cli.evaluate import save_picture
+    from kernelweave.cli.flow import new_blocks
+    from kernelweave.interpret.explain.explanation import joined
+    from kernelweave.plots import ExplanationMapDisplay, LogoDisplay
+
+    told = joined([_explained(fitted, names, X, False) for names, X in new_blocks(data, fitted, reading)])
+    output, plot = _output(fitted, telling.target), str(telling.plot)
+    if len(told) <= LOGOS:
+        display: Any = LogoDisplay.from_explanation(told, range(len(told)), output=output)
+    else:
+        display = ExplanationMapDisplay.from_explanation(told, output)
+    save_picture(display.plot(), plot)
+    say.result({"data": data, "plot": plot, "rows": len(told)}, [("drawn", f"{plot}: {len(told)} rows")])

@@ -149,7 +149,7 @@ class Explanation:
                 f"A matrix needs rows of one length, but they have {sizes.min()} to {sizes.max()} places; "
                 "see tracks[0].of(row)."
             )
-        return self.tracks[0].values[:, output].reshape(len(sizes), -1)
+        return self.tracks[0].values[:, output].reshape(len(sizes), int(sizes[0]) if len(sizes) else 0)
 
     def places(self, row: int, output: int = 0) -> Iterator[Place]:
         """Iterate over the places of a row, then over the kernels that cannot be divided.
