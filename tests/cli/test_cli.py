@@ -385,9 +385,8 @@ def test_ctrl_c_in_a_real_process(tmp_path):
     assert kw.load(tmp_path / "m.kw").decision_function(X[:5]).shape == (5,)
 
 
-def test_debug_shows_where_an_error_came_from(tmp_path):
-    result = CliRunner().invoke(app, ["inspect", str(tmp_path / "none.kw"), "--debug"])
-    assert isinstance(result.exception, FileNotFoundError)
+def test_debug_shows_where_an_error_came_from():
+    assert isinstance(CliRunner().invoke(app, ["inspect", "none.kw", "--debug"]).exception, FileNotFoundError)
 
 
 def test_real_promoters(shared_data, tmp_path):
