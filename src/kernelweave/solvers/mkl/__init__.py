@@ -15,7 +15,7 @@ from kernelweave.solvers.mkl.cutting.silp import SILP
 from kernelweave.solvers.mkl.cutting.silp_chunking import SILPChunking
 from kernelweave.solvers.mkl.gradient.blocks.solver import BlockCoordinate
 from kernelweave.solvers.mkl.gradient.proximal_gradient import ProximalGradient
-from kernelweave.solvers.mkl.gradient.smooth import Smooth
+from kernelweave.solvers.mkl.gradient.smooth.solver import Smooth
 from kernelweave.solvers.mkl.gradient.subgradient.obscure import Obscure
 from kernelweave.solvers.mkl.gradient.subgradient.ufo import UFO
 from kernelweave.solvers.mkl.gradient.svrg.solver import SVRG

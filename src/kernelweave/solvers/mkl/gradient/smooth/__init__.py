@@ -1,0 +1,1 @@
+"""Entropy-smoothed multiple kernel learning."""
