@@ -196,7 +196,7 @@ def test_the_intercept_of_a_loss_with_a_kink(intercept):
 def test_what_they_refuse():
     for name in ("ufo", "obscure"):
         solver = choose_mkl_solver(name, problem(p=1.0)).solver
-        with pytest.raises(ValueError, match=r"needs a strongly convex norm: norm=1 is not; use norm=1\.05"):
+        with pytest.raises(ValueError, match=r"needs a strongly convex norm: norm=1 is not; use norm="):
             run(solver, problem(p=1.0), Stop())
         with pytest.raises(ValueError, match="is for the losses hinge, logistic, smooth_hinge"):
             choose_mkl_solver(name, problem("squared_hinge"))

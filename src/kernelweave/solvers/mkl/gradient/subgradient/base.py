@@ -33,6 +33,8 @@ PASS_GROWTH = 1.25
 """By how much the passes grow between two certificates."""
 FEWEST_ROWS, SHARE = 16, 4
 """Rows between two vectors that enter the mean: at least so many, and entries at least so many times the columns."""
+LEAST_LOG = 2.0
+"""Below this ln m, the norm that UFO-MKL takes for m kernels would be larger than 2."""
 TRIED = (0.8, 0.9, 1.0)
 """Multiples of a dual point through which a parabola is laid."""
 
@@ -51,7 +53,10 @@ class Subgradient(PrimalSolver):
         super().init(problem, start, stop)
         name, m = type(self).__name__, self.design.m
         if problem.ball.simplex:
-            raise ValueError(f"{name} needs a strongly convex norm: norm=1 is not; use norm=1.05 or another solver.")
+            raise ValueError(
+                f"{name} needs a strongly convex norm: norm=1 is not; use norm={own_norm(m):.3g}, which UFO-MKL takes "
+                f"for {m} kernels in its place, or another solver."
+            )
         self.q, self.scale = problem.ball.dual_exponent, float(self.cost.sum())
         self.rng, self.slope = np.random.default_rng(self.random_state), problem.loss.compiled_slope()
         self.weight = self.cost * (len(self.cost) / max(self.scale, np.finfo(float).tiny))
@@ -151,6 +156,18 @@ class Subgradient(PrimalSolver):
             values[s] = value(s)
         best = max(values, key=values.__getitem__)
         return DualPoint(best * alpha[None, :], values[best])
+
+
+def own_norm(m: int) -> float:
+    """Return the p that UFO-MKL takes for m kernels where it would like 1: that of ``r = 2 ln m / (2 ln m - 1)``.
+
+    With ``r = 2p / (p + 1)`` it is ``p = ln m / (ln m - 1)``, and at most 2.
+
+    >>> [round(own_norm(m), 3) for m in (2, 10, 100, 1000)]
+    [2.0, 1.768, 1.277, 1.169]
+    """
+    log = math.log(m) if m > 0 else 0.0
+    return log / (log - 1.0) if log > LEAST_LOG else 2.0
 
 
 def refresh(theta: Array, offsets: Array, norms: Array, knobs: Array, state: Array) -> None:

@@ -16,7 +16,8 @@ cuts ``t a`` off the norms of the blocks and takes the dual norm of what is left
 
 With a = 0 this is the common objective.  With a > 0 it is a problem of its own, and that is what is certified: the dual
 objective then has ``-1/2 |max(|v_k| - elastic, 0)|_q^2``, v = X' alpha, where elastic = a / lambda.
-The paper takes r = 2 log m / (2 log m - 1) where it would like r = 1; here r is given by the norm of the weights.
+The paper takes r = 2 ln m / (2 ln m - 1) where it would like r = 1; here r is given by the norm of the weights, and
+that of the paper is ``norm = ln m / (ln m - 1)`` (`own_norm`).
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class AdaptiveEpochs:
         self.solver, self.design, self.refreshes = solver, solver.design, refreshes
         self.batch = min(batch, self.design.n)
         self.total = max(self.batch, int(passes * self.design.n))
-        self.eta, self.most = FIRST_STEP, LARGEST_STEP
+        self.eta, self.most, self.updates = FIRST_STEP, LARGEST_STEP, 0
         self.lengths = self.design.squares()[:, 0]
         self.bend = solver.problem.loss.bend
         self.some = np.sort(solver.rng.permutation(self.design.n)[:STEEPEST_ROWS])
@@ -117,8 +117,8 @@ class AdaptiveEpochs:
             self.eta, self.most = max(least, STEP_SHRINK * self.eta), max(least, BELOW_FAILURE * self.eta)
 
     def report(self) -> dict[str, float]:
-        """Return columns for the trace."""
-        return {"eta": self.eta}
+        """Return columns for the trace: the step size, and updates of blocks so far, each step being one of all."""
+        return {"eta": self.eta, "updates": self.updates}
 
     def _steepness(self, bends: Array) -> float:
         """Return the largest curvature of the losses, in the metric of the steps, over the curvature they assume."""
@@ -146,6 +146,7 @@ class AdaptiveEpochs:
             followed = self._followed()
             h = cool * self.batch * followed / (self.curvature * max(float(followed @ self.lengths), TINY))
             segment.run(order[first:last], h, self.beta, self._intercept(seen, cool))
+            self.updates += self.design.m * ((last - first) // min(self.batch, last - first))
             self.beta = self.solver.weights(np.sqrt(block_squares(segment.w, self.design.offsets)))
         return segment.w, segment.b
 
