@@ -34,6 +34,7 @@ from boost_common import (
     error,
     file_name,
     library,
+    mean_rows,
     mean_squared_distance,
     mixture,
     one_thread,
@@ -91,6 +92,19 @@ def measure(data: str, part: Split, seed: int, form: str, penalty: str, strategy
     }  # fmt: skip
 
 
+def means(lines: list[Row]) -> list[Row]:
+    """Return one line for each way: means over the splits, beside the paper's columns and error."""
+    keys = ("data", "penalty", "kernels", "strategy")
+    found = []
+    for row in mean_rows(lines, keys):
+        cells: Row = {key: row[key] for key in keys}
+        cells |= {letter: f"{row[f'columns_{letter}']:.0f}" for letter in L_Q_R}
+        cells |= {f"share {letter}": f"{row[f'share_{letter}']:.2f}" for letter in L_Q_R}
+        theirs = {"paper": row["paper columns"], "paper error": row["paper R_test"]}
+        found.append({**cells, "error": f"{row['R_test']:.1f}", **theirs})
+    return found
+
+
 def draw(lines: list[Row]) -> Any:
     """Return a figure: shares of the three kernels, a bar for each way of fitting."""
     sets = list(dict.fromkeys(line["data"] for line in lines))
@@ -136,6 +150,7 @@ def main() -> None:
                             print(show(shorter(lines[-1:])).splitlines()[-1], flush=True)
                             write_csv(file_name("boost_printed", options), lines)
     print(show(shorter(lines)))
+    print(write_csv(f"{file_name('boost_printed', options)}_means", means(lines)))
     print(write_picture(file_name("boost_printed", options), draw(lines)))
 
 
