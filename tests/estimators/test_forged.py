@@ -104,3 +104,43 @@ def test_wild_json_is_refused(saved: tuple[Path, Any, Any]) -> None:
         out.write_bytes(whole[:8] + start + whole[8 + length :])
         with pytest.raises(ValueError, match=r"wild\.kw"):
             kw.load(out)
+
+
+def forge_parameter(path: Path, out: Path, change: Any) -> Path:
+    """Write a model file again with another description, and the sum that fits it."""
+    from safetensors.numpy import save_file
+
+    header, tensors = MODELS.read(path)
+    body = {key: header[key] for key in header if key != "digest"}
+    change(body["model"])
+    save_file(tensors, out, metadata={KEY: json.dumps({**body, "digest": digest(body, tensors)})})
+    return out
+
+
+def test_a_file_cannot_choose_what_belongs_to_the_process(tmp_path: Path) -> None:
+    path, out, trap = tmp_path / "model.kw", tmp_path / "forged.kw", tmp_path / "trap.kwc"
+    kw.save(kw.KernelClassifier(kw.WeightedDegree(4)).fit(DNA, SITES), path)
+    for engine in ("tcp://203.0.113.1:8786", "dask", "x", {"type": "tuple", "items": []}):
+        forge_parameter(path, out, lambda node, engine=engine: node["parameters"].update(engine=engine))
+        with pytest.raises(ValueError, match="it names an engine outside of this process"):
+            kw.load(out)
+    forge_parameter(path, out, lambda node: node["parameters"].update(checkpoint=str(trap), callbacks=["x"]))
+    model = kw.load(out)
+    assert (model.checkpoint, model.callbacks) == (None, ())
+    model.fit(DNA, SITES)
+    assert not trap.exists()
+
+
+def test_sizes_of_kernels_are_believed_up_to_a_limit(tmp_path: Path) -> None:
+    path, out = tmp_path / "model.kw", tmp_path / "forged.kw"
+    kw.save(kw.KernelClassifier(kw.WeightedDegree(4)).fit(DNA, SITES), path)
+    forge_parameter(path, out, lambda node: node["fitted"]["kernel_"]["parameters"].update(shift=10**6))
+    with pytest.raises(ValueError, match="the shift of a kernel is beyond 10,000"):
+        kw.load(out)
+
+
+def test_scores_beyond_double_precision_raise() -> None:
+    X = np.array([[1.0], [2.0], [3.0], [4.0]])
+    model = kw.KernelClassifier(kw.Polynomial(3)).fit(X, [0, 0, 1, 1])
+    with pytest.raises(ValueError, match="The score of row 1 is not a finite number"):
+        model.decision_function([[1.0], [1e200]])

@@ -20,6 +20,9 @@ Array = np.ndarray
 NEEDED = {"classification": ("classes_",)}
 """What a fitted model of a task has beside its intercept."""
 MOST_JOBS = 1 << 16
+SIZES = ("degree", "shift", "k", "l", "m", "n", "d")
+"""Parameters of kernels that say how long something is: time and memory grow with them."""
+LARGEST_SIZE = 10_000
 
 
 def check_rows(rows: Any) -> Any:
@@ -31,8 +34,10 @@ def check_rows(rows: Any) -> Any:
 
 
 def check_numbers(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a kernel; arrays that are not finite raise."""
+    """Return the parameters of a kernel; arrays that are not finite, and sizes that no model has, raise."""
     for name, value in values.items():
+        if name in SIZES and isinstance(value, int) and abs(value) > LARGEST_SIZE:
+            raise ValueError(f"the {name} of a kernel is beyond {LARGEST_SIZE:,}")
         if isinstance(value, np.ndarray) and value.dtype.kind == "f" and not np.isfinite(value).all():
             raise ValueError(f"the {name} of a kernel are not finite")
     return values
