@@ -54,12 +54,11 @@ class SharedColumns:
     @classmethod
     def of(cls, rows: CSR) -> SharedColumns:
         """Return the features of n rows, which come as codes."""
-        known = Vocabulary(rows.codes.shape[1])
-        number = known.number(rows.codes)
-        rows_with, codes = np.bincount(number, minlength=known.size), known.codes()
+        number, codes = _numbered(rows.codes)
+        rows_with = np.bincount(number, minlength=len(codes))
         order = np.flatnonzero(rows_with > 1)
         order = order[commonest_first(codes[order], rows_with[order])]
-        shared = np.full(known.size, -1, np.int32)
+        shared = np.full(len(codes), -1, np.int32)
         shared[order] = np.arange(len(order), dtype=np.int32)
         kept = int(rows_with[order].sum())
         starts, own = np.zeros(len(rows) + 1, np.int64), np.zeros(len(rows))
@@ -82,6 +81,16 @@ class SharedColumns:
     def single(self) -> Array:
         """The values in single precision."""
         return self.block.values.astype(np.float32, copy=False)
+
+    @cached_property
+    def table(self) -> tuple[Array, Array] | None:
+        """The values, and those in single precision, (n, width), where every row has every column; else None."""
+        columns = self.block.columns
+        if len(columns) != self.n * self.width or not np.array_equal(
+            columns.reshape(self.n, -1), np.broadcast_to(np.arange(self.width), (self.n, self.width))
+        ):
+            return None
+        return self.block.values.reshape(self.n, -1), self.single.reshape(self.n, -1)
 
     def vector(self, rows: Array, steps: Array, dtype: type = np.float64) -> Array:
         """Return the normal vector ``sum_j steps_j phi(x_j)`` over the shared columns."""
@@ -204,6 +213,9 @@ class FeatureDescent:
     def sweep(self, rows: Array, state: DescentState) -> float:
         """Step along each of the rows in turn; return by how much the sum of alpha changed."""
         shared, block = self.shared, self.shared.block
+        if shared.table is not None:
+            table = shared.table[self.dtype is np.float32]
+            return float(_sweep_table(table, shared.own, self.rows, self.w, rows, *state))
         values = shared.single if self.dtype is np.float32 else block.values
         return float(_sweep(block.starts, block.columns, values, shared.own, self.rows, self.w, rows, *state))
 
@@ -226,6 +238,18 @@ class FeatureDescent:
         out = np.zeros(self.shared.n)
         self.shared.outputs(w, self.engine, out)
         return out[self.rows] + self.shared.own[self.rows] * alpha
+
+
+def _numbered(codes: Array) -> tuple[Array, Array]:
+    """Return the number of each code (total, words), and the codes by their numbers: themselves where they are small.
+
+    A code that is smaller than the number of features needs no hash table; of such codes some may not be used.
+    """
+    if codes.shape[1] == 1 and len(codes) and codes.min() >= 0 and codes.max() < len(codes):
+        return codes[:, 0].astype(np.int32), np.arange(int(codes.max()) + 1, dtype=np.int64)[:, None]
+    known = Vocabulary(codes.shape[1])
+    number = known.number(codes)
+    return number, known.codes()
 
 
 def _value_type(values: Array) -> type:
@@ -320,4 +344,30 @@ def _sweep(  # type: ignore[no-untyped-def]
             moved += change
             step[0] = change
             row_add(there, sizes, step[0], w)
+    return moved
+
+
+@jit
+def _sweep_table(  # type: ignore[no-untyped-def]
+    table, own, named, w, rows, p, ridge, entropy, low, high, curvature, fixed, intercept, pull, v, outputs
+):
+    """Sweep as above over rows that have every column: lines of a table, and sums that are vectors of the processor."""
+    moved = 0.0
+    step = np.zeros(1, w.dtype)
+    zero = step[0]
+    for i in rows:
+        alpha = 0.0
+        for c in range(v.shape[0]):
+            alpha += v[c, i]
+        line, total = table[named[i]], zero
+        for j in range(len(w)):
+            total += line[j] * w[j]
+        f = own[named[i]] * alpha + fixed[i] + intercept + pull * moved + total
+        outputs[i] = f
+        change = box_step(i, f, p, ridge, entropy, low, high, curvature, v)
+        if change != 0.0:
+            moved += change
+            step[0] = change
+            for j in range(len(w)):
+                w[j] += step[0] * line[j]
     return moved
