@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -75,6 +77,18 @@ def test_checks_look_at_some_of_many_rows(monkeypatch):
     ).trusted  # first and last row alone look fine
     with pytest.raises(ValueError, match="on 2 training rows"):
         swapped.fitted(Sequences.from_strings(["ab", "c", "ba"], alphabet=ABC))
+
+
+def test_weights_that_underflow_are_told():
+    long = [([(place, place + 1, "abc"[row % 2], 1e-3) for place in range(150)], [150]) for row in range(4)]
+    rows = Lattices.from_arcs(long + [([(0, 1, "a", 1.0)], [1])] * 2, ABC)
+    with pytest.warns(
+        UserWarning, match=r"Lattice 0 of the input has a total weight of about 10\^-451.*\(4 of 6 are so\)"
+    ):
+        kw.KernelClassifier(NGram(1)).fit(rows, [0, 1] * 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert kw.KernelClassifier(NGram(1)).fit(rows.normalized(), [0, 1] * 3).objective_ > 0
 
 
 def test_several_kernels():

@@ -17,6 +17,7 @@ from kernelweave.automata.algorithms.rational import (
     union,
 )
 from kernelweave.automata.base import EPSILON, Transducer
+from kernelweave.automata.binary import from_binary, to_binary
 from kernelweave.automata.build import acceptor, from_lattice, to_lattices
 from kernelweave.automata.counting import gappy_ngram_counter, mismatch_counter, ngram_counter
 from kernelweave.automata.intersect import intersection_pairs, intersection_total, intersection_totals
@@ -37,6 +38,7 @@ __all__ = [
     "concatenate",
     "connect",
     "determinize",
+    "from_binary",
     "from_lattice",
     "from_text",
     "gappy_ngram_counter",
@@ -55,6 +57,7 @@ __all__ = [
     "remove_epsilon",
     "scale",
     "string_weight",
+    "to_binary",
     "to_lattices",
     "to_text",
     "topological_sort",

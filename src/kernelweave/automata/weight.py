@@ -88,14 +88,25 @@ def _solve(m: Transducer, members: Array, bounds: Array) -> float:
     return float(x[0])
 
 
-def _component(row: Array, column: Array, weights: Array, given: Array, state: int) -> Array:
-    """Return the solution of (I - A) x = given for one component, checked to be the sum over its paths."""
-    ones = np.ones(len(given))
-    size = _linear(row, column, np.abs(weights), ones)
+def component_star(row: Array, column: Array, weights: Array, n: int, state: int) -> Array:
+    """Return the sums over all paths inside of a component, (n, n), the empty ones included; checked to converge."""
+    _check_convergence(row, column, weights, n, state)
+    matrix = np.eye(n)
+    np.subtract.at(matrix, (row, column), weights)
+    return np.linalg.inv(matrix)
+
+
+def _check_convergence(row: Array, column: Array, weights: Array, n: int, state: int) -> None:
+    size = _linear(row, column, np.abs(weights), np.ones(n))
     if size is None or not (size > 0).all() or size.max() > LARGEST_SUM:
         raise ValueError(
             f"The total weight diverges: the cycles around state {state} weigh one or more; scale their arcs down."
         )
+
+
+def _component(row: Array, column: Array, weights: Array, given: Array, state: int) -> Array:
+    """Return the solution of (I - A) x = given for one component, checked to be the sum over its paths."""
+    _check_convergence(row, column, weights, len(given), state)
     solution = _linear(row, column, weights, given)
     assert solution is not None  # |A| < 1 makes I - A regular
     return solution

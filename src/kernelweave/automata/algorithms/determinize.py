@@ -1,4 +1,4 @@
-"""Weighted determinisation of acyclic acceptors over the real numbers.
+"""Weighted determinisation of acceptors over the real numbers.
 
 A state of the result is a set of old states with residual weights, {(q, r_q)}: what a path has gathered so far and not
 yet given to an arc.  Reading a letter a leads to
@@ -7,8 +7,11 @@ yet given to an arc.  Reading a letter a leads to
 
 and a string may end with weight sum_q r_q final(q).  The common factor f is the first v (states in order), or, for
 whole numbers (`exact`), the greatest common divisor with the sign of the first: sets with proportional residuals become
-the same state, a single state keeps the residual 1, and nothing is divided beyond that.  Residuals that cancel to zero
-leave.
+the same state, a single state keeps the residual 1, and nothing is divided beyond that.  Residuals that cancel to zero,
+or to within the tolerance of the largest summand, leave.
+
+An acyclic acceptor has finitely many such sets.  One with cycles may have infinitely many, and then no deterministic
+acceptor of the same strings is found: two paths around a cycle whose weights grow apart never come to a set again.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from kernelweave._numba import jit
 from kernelweave._numba.borrow import borrowed
 from kernelweave.automata.algorithms.epsilon import remove_epsilon
 from kernelweave.automata.algorithms.push import in_label_order
-from kernelweave.automata.algorithms.rational import connect, topological_sort
+from kernelweave.automata.algorithms.rational import connect, is_acyclic, topological_sort
 from kernelweave.automata.base import EPSILON, Array, Transducer
 from kernelweave.automata.minimal.pool import (
     COUNT,
@@ -79,7 +82,7 @@ def determinize(
 
     Parameters
     ----------
-    machine : acyclic acceptor; epsilons are removed first
+    machine : acceptor; epsilons are removed first.  One with cycles need not have a deterministic equivalent
     max_states : the result can be exponentially larger than the machine; it is given up when it has more states
     exact : whether all weights are whole numbers, to be treated without any rounding
     tolerance : relative distance up to which residuals count as equal (not used with `exact`)
@@ -94,7 +97,8 @@ def determinize(
     rules = rules_for(exact, tolerance)
     if not machine.is_acceptor:
         raise ValueError("Determinisation needs an acceptor, but this machine is a transducer; project it first.")
-    m = in_label_order(topological_sort(remove_epsilon(machine)))
+    free = connect(remove_epsilon(machine))
+    m = in_label_order(topological_sort(free) if is_acyclic(free) else free)
     if exact:
         check_whole(m.weights, m.finals)
     return connect(_subsets(m, rules, max_states))
@@ -121,8 +125,9 @@ def _subsets(m: Transducer, rules: Rules, max_states: int) -> Transducer:
     while (status := _expand(pool, given, rules, max_states, made)) != FINE:
         if status == TOO_MANY:
             raise ValueError(
-                f"The deterministic machine has more than max_states={max_states} states ({m!r} was given); raise "
-                "max_states, or use the machine as it is."
+                f"The deterministic machine has more than max_states={max_states} states ({m!r} was given"
+                + ("); raise " if is_acyclic(m) else ", whose cycles may have no deterministic equivalent); raise ")
+                + "max_states, or use the machine as it is."
             )
         if status == OUT_OF_RANGE:
             raise OverflowError(
@@ -135,7 +140,7 @@ def _subsets(m: Transducer, rules: Rules, max_states: int) -> Transducer:
         else:
             pool = grown(pool, status)
     finals, count = np.zeros(int(pool.tops[ENTRY_TOP])), made.place[ARCS]
-    _end(pool, m.finals, finals)
+    _end(pool, m.finals, rules.tolerance, finals)
     source, target, labels = np.ascontiguousarray(made.arcs[:count].T)
     return Transducer(source, target, labels, labels, made.weights[:count], finals, m.alphabet)
 
@@ -171,8 +176,10 @@ def _expand(owned_pool, given, rules, max_states, owned_made):  # type: ignore[n
             for arc in range(starts[q], starts[q + 1]):
                 made.keys[count] = labels[arc] * n + target[arc]
                 made.values[count] = pool.weights[k] * old_weights[arc]
+                if made.values[count] == 0.0 and old_weights[arc] != 0.0:
+                    return OUT_OF_RANGE
                 count += 1
-        count = _sorted_sums(made.keys, made.values, count, last - first > 1)
+        count = _sorted_sums(made.keys, made.values, count, last - first > 1, rules.tolerance)
         if not _split(pool, rules, made, count, n):
             return OUT_OF_RANGE
         place[DONE] += 1
@@ -224,26 +231,31 @@ def _fits(pool, count, arcs, max_states):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _sorted_sums(keys, values, count, several):  # type: ignore[no-untyped-def]
-    """Sort by key and sum the values of equal keys; return how many sums are not zero."""
+def _sorted_sums(keys, values, count, several, tolerance):  # type: ignore[no-untyped-def]
+    """Sort by key and sum the values of equal keys; return how many sums have not cancelled."""
     if several:
         order = np.argsort(keys[:count], kind="mergesort")
         keys[:count], values[:count] = keys[:count][order], values[:count][order]
     kept, k = 0, 0
     while k < count:
-        key, total = keys[k], 0.0
+        key, total, largest = keys[k], 0.0, 0.0
         while k < count and keys[k] == key:
             total += values[k]
+            largest = max(largest, abs(values[k]))
             k += 1
-        if total != 0.0:
+        if abs(total) > tolerance * largest:
             keys[kept], values[kept] = key, total
             kept += 1
     return kept
 
 
 @jit
-def _end(pool, finals, out):  # type: ignore[no-untyped-def]
+def _end(pool, finals, tolerance, out):  # type: ignore[no-untyped-def]
     for state in range(out.shape[0]):
-        start = pool.entries[state, START]
+        start, largest = pool.entries[state, START], 0.0
         for k in range(start, start + pool.entries[state, COUNT]):
-            out[state] += pool.weights[k] * finals[pool.items[k, 0]]
+            weight = pool.weights[k] * finals[pool.items[k, 0]]
+            out[state] += weight
+            largest = max(largest, abs(weight))
+        if abs(out[state]) <= tolerance * largest:
+            out[state] = 0.0

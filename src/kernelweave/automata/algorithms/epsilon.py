@@ -8,6 +8,10 @@ arcs with the same labels and target summed.  States are done in an order in whi
 is written down only where it is wanted more than once or in the result: at the initial state, at states that arcs with
 labels lead to, and at states with several epsilon arcs into them.  Any other state has one epsilon arc into it,
 and is walked through from there.  So each arc is seen once, and each list as often as epsilon arcs lead to it.
+
+Cycles of epsilon arcs come first.  With A the weights of the epsilon arcs among mutually reachable states, paths
+inside sum up to  A* = 1 + A + A A + .. = (1 - A)^-1,  which must converge absolutely (see `weight`).  Each state r of
+the cycle gets a twin r' with its other arcs and its final weight, and itself keeps epsilon arcs  p -A*[p, r]-> r'.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from kernelweave._numba import jit
 from kernelweave.automata.algorithms.rational import connect
 from kernelweave.automata.base import EPSILON, Array, Transducer, sorted_by_source
 from kernelweave.automata.graph import strong_components
+from kernelweave.automata.weight import component_star
 
 
 def remove_epsilon(machine: Transducer) -> Transducer:
@@ -25,7 +30,7 @@ def remove_epsilon(machine: Transducer) -> Transducer:
 
     Parameters
     ----------
-    machine : Transducer; it may have cycles, but none of epsilon arcs alone
+    machine : Transducer; it may have cycles, also of epsilon arcs where the sum over their paths converges
 
     Examples
     --------
@@ -37,9 +42,9 @@ def remove_epsilon(machine: Transducer) -> Transducer:
     empty = (machine.inputs == EPSILON) & (machine.outputs == EPSILON)
     if not empty.any():
         return machine
-    m = connect(machine)
+    m = _without_epsilon_cycles(connect(machine))
     empty = (m.inputs == EPSILON) & (m.outputs == EPSILON)
-    order = _epsilon_order(m, empty)
+    order, _ = _epsilon_components(m, empty)
     kinds, kind_of = _kinds(m, empty)
     labelled = np.zeros(m.n_states, np.bool_)
     labelled[m.target[~empty]] = True
@@ -54,15 +59,48 @@ def remove_epsilon(machine: Transducer) -> Transducer:
     return connect(sorted_by_source(source[places], target, *labels, weights[places], finals, m.alphabet))
 
 
-def _epsilon_order(m: Transducer, empty: Array) -> Array:
-    """Return all states, each after those that its epsilon arcs lead to."""
+def _epsilon_components(m: Transducer, empty: Array) -> tuple[Array, Array]:
+    """Return all states in components of epsilon arcs, each after those that it leads to, and where these start."""
     starts = np.searchsorted(m.source[empty], np.arange(m.n_states + 1)).astype(np.int64)
-    order, bounds = strong_components(starts, m.target[empty])
-    loops = m.source[empty & (m.source == m.target)]
-    if len(loops) or len(bounds) <= m.n_states:
-        state = loops[0] if len(loops) else order[bounds[:-1][np.diff(bounds) > 1][0]]
-        raise ValueError(f"A cycle of epsilon arcs goes through state {state}; its epsilons cannot be removed.")
-    return order
+    return strong_components(starts, m.target[empty])
+
+
+def _without_epsilon_cycles(m: Transducer) -> Transducer:
+    """Return the same machine with the sums over paths of epsilon cycles in their place."""
+    empty = (m.inputs == EPSILON) & (m.outputs == EPSILON)
+    members, bounds = _epsilon_components(m, empty)
+    group = np.empty(m.n_states, np.int64)
+    group[members] = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+    inside = empty & (group[m.source] == group[m.target])  # arcs of cycles, loops among them
+    if not inside.any():
+        return m
+    cyclic = np.unique(group[m.source[inside]])
+    twin, count = np.arange(m.n_states), m.n_states
+    sources, targets, weights = [], [], []
+    for one in cyclic:
+        states = members[bounds[one] : bounds[one + 1]]
+        twin[states] = count + np.arange(len(states))
+        count += len(states)
+        place = np.full(m.n_states, -1)
+        place[states] = np.arange(len(states))
+        arcs = np.flatnonzero(inside & (group[m.source] == one))
+        star = component_star(
+            place[m.source[arcs]], place[m.target[arcs]], m.weights[arcs], len(states), int(states[0])
+        )
+        p, r = np.nonzero(star)
+        sources.append(states[p])
+        targets.append(twin[states[r]])
+        weights.append(star[p, r])
+    finals = np.zeros(count)
+    finals[twin] = m.finals
+    kept = ~inside
+    added = np.full(sum(map(len, sources)), EPSILON)
+    inputs = np.concatenate([m.inputs[kept], added])
+    outputs = inputs if m.is_acceptor else np.concatenate([m.outputs[kept], added])
+    return sorted_by_source(
+        np.concatenate([twin[m.source[kept]], *sources]), np.concatenate([m.target[kept], *targets]), inputs, outputs,
+        np.concatenate([m.weights[kept], *weights]), finals, m.alphabet,
+    )  # fmt: skip
 
 
 def _kinds(m: Transducer, empty: Array) -> tuple[Array, Array]:

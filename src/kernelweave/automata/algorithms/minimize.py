@@ -1,10 +1,10 @@
-"""The minimal deterministic automaton of an acyclic acceptor.
+"""The minimal deterministic automaton of an acceptor.
 
 Two states of a deterministic automaton can be one if the functions they accept are proportional.  So: make the acceptor
 deterministic, normalise all states (by pushing, or, for whole numbers, by the greatest common divisor of the arcs of
 each state), then go from the ends to the beginning and join states with the same list of arcs, ends included; the
 states behind these arcs have been joined before.  Proportional functions end up in one state: no automaton is
-smaller.
+smaller.  With cycles there are no states to begin with; there all are taken as one and parted (`merge`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave.automata.algorithms.determinize import determinize, is_deterministic
+from kernelweave.automata.algorithms.merge import merged_states
 from kernelweave.automata.algorithms.push import in_label_order, push
-from kernelweave.automata.algorithms.rational import connect, topological_sort
+from kernelweave.automata.algorithms.rational import connect, is_acyclic, topological_sort
 from kernelweave.automata.base import EPSILON, Transducer
 from kernelweave.automata.minimal.pool import (
     COUNT,
@@ -43,11 +44,13 @@ def minimize(machine: Transducer, *, exact: bool = False, tolerance: float = TOL
     """Return the smallest deterministic acceptor of the same weighted strings; it is unique.
 
     The first non-zero weight of each state but the initial one is 1; with `exact`, its weights have no common divisor
-    and the first is positive.  States come in topological order.
+    and the first is positive.  States come in topological order.  With cycles there is no such order, and each state
+    but the initial one is normalised as by `push`.
 
     Parameters
     ----------
-    machine : acyclic acceptor, deterministic or not, with epsilons or not
+    machine : acceptor, deterministic or not, with epsilons or not; one with cycles need not have a deterministic
+        equivalent (see `determinize`), and `exact` is for acyclic ones
     exact : whether all weights are whole numbers, to be treated without any rounding
     tolerance : relative distance up to which normalised weights count as equal (not used with `exact`)
 
@@ -64,6 +67,10 @@ def minimize(machine: Transducer, *, exact: bool = False, tolerance: float = TOL
     m = connect(machine)
     if not is_deterministic(m):
         m = determinize(m, exact=exact, tolerance=tolerance)
+    if not is_acyclic(m):
+        if exact:
+            raise ValueError("Minimisation with exact=True is for machines without cycles; use exact=False.")
+        return merged_states(m, tolerance)
     if exact:
         check_whole(m.weights, m.finals)
     m = in_label_order(topological_sort(m)) if exact else push(m)

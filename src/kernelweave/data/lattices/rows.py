@@ -290,6 +290,11 @@ class Lattices:
         """Return the summed weight of all paths of each lattice, (n,)."""
         return self.backward_weights()[self.state_offsets[:-1]]
 
+    def scaled_weights(self) -> tuple[Array, Array]:
+        """Return the same as mantissas and exponents of two, both (n,), which hold what doubles cannot."""
+        mantissas, exponents = self._backward()
+        return mantissas[self.state_offsets[:-1]], exponents[self.state_offsets[:-1]]
+
     def normalized(self) -> Self:
         """Return each lattice divided by its total weight, arcs being conditional probabilities.
 

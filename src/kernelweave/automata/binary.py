@@ -1,0 +1,205 @@
+"""Machines as binary files of OpenFst: `fstcompile` writes them, every tool of the library reads them.
+
+    header   magic, type of machine ("vector"), type of arcs, version, flags, properties, initial state, states, arcs
+    symbols  a table for the inputs and one for the outputs, where the flags say so: pairs of text and number
+    states   final weight, number of arcs; arcs of input, output, weight, target
+
+Numbers are little endian.  Weights are costs, -ln of a weight, of 4 bytes in machines of "standard" or "log" arcs and
+of 8 in "log64".  The label 0 is the empty one.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+
+from kernelweave.automata.base import EPSILON, Array, Transducer, sorted_by_source
+from kernelweave.automata.build import MOST, as_alphabet, letter_codes
+from kernelweave.data.strings.alphabet import Alphabet
+
+MAGIC, SYMBOLS_MAGIC = 2125659606, 2125658996
+VERSION = 2
+INPUT_SYMBOLS, OUTPUT_SYMBOLS, ALIGNED = 1, 2, 4
+COSTS = {"standard": "<f4", "log": "<f4", "log64": "<f8"}
+"""Types of arcs, and that of their weights."""
+LONGEST_NAME = 1 << 20
+"""Bytes of a text in a file; a longer one is a damaged length."""
+
+
+def to_binary(machine: Transducer, arc_type: str = "log64") -> bytes:
+    """Return a machine as OpenFst stores it.
+
+    Parameters
+    ----------
+    machine : weights must be positive.  Labels are written as their codes plus one, with a table of symbols where the
+        machine has an alphabet
+    arc_type : "log64" keeps all digits of the weights, "log" and "standard" half of them
+
+    Examples
+    --------
+    >>> T = Transducer.from_arcs([(0, 1, "a", "b", 0.5)], finals=[1], alphabet="ab")
+    >>> from_binary(to_binary(T), T.alphabet).weights
+    array([0.5])
+    """
+    if arc_type not in COSTS:
+        raise ValueError(f"arc_type={arc_type!r} is unknown; use one of {', '.join(map(repr, COSTS))}.")
+    m, cost = machine, np.dtype(COSTS[arc_type])
+    if (m.weights <= 0).any() or (m.finals < 0).any():
+        raise ValueError("OpenFst stores -ln of weights, which must be positive, but some of this machine are not.")
+    symbols = b"" if m.alphabet is None else _symbols(m.alphabet)
+    flags = 0 if m.alphabet is None else INPUT_SYMBOLS | OUTPUT_SYMBOLS
+    head = struct.pack("<i", MAGIC) + _text("vector") + _text(arc_type)
+    head += struct.pack("<iiQqqq", VERSION, flags, 0, 0, m.n_states, m.n_arcs)
+    with np.errstate(divide="ignore"):
+        finals = (-np.log(m.finals)).astype(cost)  # infinite where a path cannot end
+    arcs = np.empty(m.n_arcs, _arc_type(cost))
+    arcs["input"], arcs["output"] = m.inputs + 1, m.outputs + 1
+    arcs["cost"], arcs["target"] = -np.log(m.weights) + 0.0, m.target
+    parts = [head, symbols, symbols]
+    for state in range(m.n_states):
+        mine = arcs[m.starts[state] : m.starts[state + 1]]
+        parts += [finals[state].tobytes(), struct.pack("<q", len(mine)), mine.tobytes()]
+    return b"".join(parts)
+
+
+def from_binary(data: bytes, alphabet: Any = None) -> Transducer:
+    """Return the machine of a binary file of OpenFst; the initial state comes first, the others keep their order.
+
+    Parameters
+    ----------
+    data : the bytes of one machine of the type "vector" with arcs "standard", "log" or "log64"
+    alphabet : Alphabet, a ready name, or a text of letters, which the symbols of the file must be among; None for the
+        symbols of the file, in the order of their numbers, or for numbers where it has none: the label k is the code
+        k - 1
+    """
+    reader = _Reader(data)
+    if reader.numbers("<i")[0] != MAGIC:
+        raise ValueError("These bytes are no binary file of OpenFst: they do not begin with its magic number.")
+    kind, arc_type = reader.text(), reader.text()
+    if kind != "vector" or arc_type not in COSTS:
+        raise ValueError(
+            f"This file has a machine of the type {kind!r} with arcs {arc_type!r}, but only 'vector' with one of "
+            f"{', '.join(map(repr, COSTS))} can be read; fstconvert makes one of the other."
+        )
+    version, flags, _, start, states, _ = reader.numbers("<iiQqqq")
+    if version != VERSION or flags & ALIGNED:
+        raise ValueError(
+            f"This file has version {version} and flags {flags}, but version {VERSION}, unaligned, is read."
+        )
+    tables = [reader.symbols() for flag in (INPUT_SYMBOLS, OUTPUT_SYMBOLS) if flags & flag]
+    arcs, counts, finals = reader.states(states, np.dtype(COSTS[arc_type]))
+    if len(arcs) and not (arcs["target"].min() >= 0 and arcs["target"].max() < states):
+        raise ValueError("An arc of this file leads to a state that is not there.")
+    if start < 0 or states == 0:  # no initial state: nothing is accepted
+        return Transducer.from_arcs([], [], alphabet)
+    chosen, codes = _coding(tables, as_alphabet(alphabet))
+    first = codes.coded(arcs["input"], 0)
+    second = first if np.array_equal(arcs["input"], arcs["output"]) else codes.coded(arcs["output"], -1)
+    place = np.arange(states)
+    place[: start + 1] = (place[: start + 1] + 1) % (start + 1)
+    with np.errstate(over="ignore"):
+        weights, ends = np.exp(-arcs["cost"].astype(np.float64)), np.zeros(states)
+        ends[place] = np.exp(-finals.astype(np.float64))
+    if not (np.isfinite(weights).all() and np.isfinite(ends).all()):
+        raise ValueError("A cost of this file is not a number, or so far below zero that its weight is infinite.")
+    source = place[np.repeat(np.arange(states), counts)]
+    return sorted_by_source(source, place[arcs["target"]], first, second, weights, ends, chosen)
+
+
+def _arc_type(cost: np.dtype) -> np.dtype:
+    return np.dtype([("input", "<i4"), ("output", "<i4"), ("cost", cost), ("target", "<i4")])
+
+
+def _text(text: str) -> bytes:
+    data = text.encode("utf-8", "surrogateescape")
+    return struct.pack("<i", len(data)) + data
+
+
+def _symbols(alphabet: Alphabet) -> bytes:
+    names = ["<eps>", *alphabet.letters, alphabet.mask_letter or "<mask>"]
+    pairs = b"".join(_text(name) + struct.pack("<q", key) for key, name in enumerate(names))
+    return struct.pack("<i", SYMBOLS_MAGIC) + _text("letters") + struct.pack("<qq", len(names), len(names)) + pairs
+
+
+class _Coding:
+    """Which code each label of a file has, for inputs and for outputs; without tables it is the label less one."""
+
+    def __init__(self, tables: list[dict[int, int]]):
+        self.tables = tables
+
+    def coded(self, labels: Array, side: int) -> Array:
+        """Return the codes of labels; one that the table does not know is an error."""
+        if not self.tables:
+            if len(labels) and not (labels.min() >= 0 and labels.max() < MOST):
+                raise ValueError("A label of this file is negative or too large.")
+            return labels.astype(np.int32) - 1
+        known, unique = self.tables[side], np.unique(labels)
+        strange = [int(label) for label in unique if int(label) not in known]
+        if strange:
+            raise ValueError(f"The label {strange[0]} of this file has no symbol, or one that is not in the alphabet.")
+        codes = np.array([known[int(label)] for label in unique], np.int32)
+        return codes[np.searchsorted(unique, labels)]
+
+
+def _coding(tables: list[dict[int, str]], alphabet: Alphabet | None) -> tuple[Alphabet | None, _Coding]:
+    """Return the alphabet, and the codes of the labels of a file with these symbols."""
+    if not tables:
+        return alphabet, _Coding([])
+    if alphabet is None:
+        names = dict.fromkeys(name for table in tables for key, name in sorted(table.items()) if key != 0)
+        alphabet = Alphabet.words(list(names))
+    codes = letter_codes(alphabet) | {alphabet.mask_letter or "<mask>": alphabet.size}
+    found = [
+        {key: EPSILON if key == 0 else codes[name] for key, name in table.items() if key == 0 or name in codes}
+        for table in tables
+    ]
+    return alphabet, _Coding(found)
+
+
+class _Reader:
+    """Bytes from a place on; what does not fit into them is an error."""
+
+    def __init__(self, data: bytes):
+        self.data, self.at = data, 0
+
+    def take(self, count: int) -> bytes:
+        """Return the next bytes."""
+        if not 0 <= count <= len(self.data) - self.at:
+            raise ValueError(f"This file of OpenFst ends early, or is damaged, at byte {self.at}.")
+        self.at += count
+        return self.data[self.at - count : self.at]
+
+    def numbers(self, layout: str) -> tuple[int, ...]:
+        """Return the next numbers."""
+        return struct.unpack(layout, self.take(struct.calcsize(layout)))
+
+    def text(self) -> str:
+        """Return the next text, behind its length."""
+        (length,) = self.numbers("<i")
+        return self.take(length if length <= LONGEST_NAME else -1).decode("utf-8", "surrogateescape")
+
+    def symbols(self) -> dict[int, str]:
+        """Return a table of symbols."""
+        if self.numbers("<i")[0] != SYMBOLS_MAGIC:
+            raise ValueError(f"This file of OpenFst should have a table of symbols at byte {self.at - 4}, but has not.")
+        self.text()
+        _, size = self.numbers("<qq")
+        table = {}
+        for _ in range(min(size, len(self.data))):
+            name = self.text()
+            table[self.numbers("<q")[0]] = name
+        return table
+
+    def states(self, count: int, cost: np.dtype) -> tuple[Array, Array, Array]:
+        """Return all arcs, how many each state has, and the final costs."""
+        arc, parts = _arc_type(cost), []
+        if not 0 <= count <= len(self.data):
+            raise ValueError(f"This file of OpenFst tells of {count} states, more than its bytes can hold.")
+        counts, finals = np.zeros(count, np.int64), np.full(count, np.inf)
+        for state in range(count):
+            finals[state] = np.frombuffer(self.take(cost.itemsize), cost)[0]
+            (counts[state],) = self.numbers("<q")
+            parts.append(np.frombuffer(self.take(int(counts[state]) * arc.itemsize), arc))
+        return np.concatenate([np.zeros(0, arc), *parts]), counts, finals
