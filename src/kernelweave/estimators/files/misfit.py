@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, OverflowError)
+UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RuntimeError)
 """What reading a body whose parts do not fit together can raise."""
 LONGEST_REASON = 200
 INNER = re.compile(r"\b[A-Z]\w*(Error|Exception|Warning)\b|__|object at 0x|<class ")
