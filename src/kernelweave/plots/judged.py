@@ -56,7 +56,7 @@ class ConfusionDisplay:
         report, k = self.report, len(self.report.labels)
         if axes is None:
             side = max(4.2, 1.8 + INCHES * k)
-            _, axes = figure(1, 1, (side + 0.6, side))
+            _, axes = figure(1, 1, (side + 2.0, side))
         self.axes_, self.figure_ = axes, axes.figure
         rows = np.maximum(report.counts.sum(axis=1, keepdims=True), 1)
         image = axes.imshow(report.counts / rows, cmap="Blues", vmin=0.0, vmax=1.0)
@@ -72,7 +72,7 @@ class ConfusionDisplay:
                 if count:
                     shade = "white" if count > 0.5 * rows[i, 0] else "black"
                     axes.text(j, i, str(count), ha="center", va="center", color=shade, fontsize=8)
-        self.figure_.colorbar(image, ax=axes, label="share of the class", fraction=0.046, pad=0.04)
+        self.figure_.colorbar(image, ax=axes, label="share of the class", shrink=0.8)
         return self
 
 
