@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state
 
-from kernelweave.data.kinds import convert
+from kernelweave.data.kinds import convert, kind_of
 from kernelweave.data.views import Views
 
 Array = np.ndarray
@@ -70,7 +70,7 @@ def view_importance(
     if hasattr(model, "steps"):
         X, model = model[:-1].transform(X), model[-1]
     views = convert(X, getattr(model, "_input", None), by_name=True)
-    if not isinstance(views, Views):
+    if kind_of(views).name != "views":
         raise TypeError(f"view_importance needs rows of several views, but got {type(X).__name__}.")
     rng, score = check_random_state(random_state), check_scoring(model, scoring=scoring)
     whole = float(score(model, views, y))
