@@ -50,10 +50,11 @@ def read(
     """
     check_unknown(unknown)
     check_options(duplicates=(duplicates, ("error", "allow")))
+    intervals = read_intervals(path)
     if genome is None:
         raise needs_genome(path)
     chosen = Alphabet.named("dna" if alphabet == "auto" else alphabet) if isinstance(alphabet, str) else alphabet
-    listed = windows(read_intervals(path), width)
+    listed = windows(intervals, width)
     if duplicates == "error":
         check_unique_names(path, [one.region for one in listed], np.array([one.line for one in listed]))
     whole = opened(os.fspath(genome), os.path.getmtime(genome) if os.path.exists(genome) else 0.0)
