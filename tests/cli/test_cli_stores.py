@@ -119,8 +119,7 @@ def test_commands_take_a_store(tmp_path):
     write(fasta, X, Y)
     run("train", path, "--out", model)
     assert (
-        "because k-mers at their place do best on a sample"
-        in CliRunner().invoke(app, ["train", str(path), "--out", str(model)]).stderr
+        "their place do best on a sample" in CliRunner().invoke(app, ["train", str(path), "--out", str(model)]).stderr
     )
     assert run("predict", model, path) == run("predict", model, fasta)
     assert run("evaluate", model, path, "--resamples", 10) == run("evaluate", model, fasta, "--resamples", 10)

@@ -44,6 +44,7 @@ CASES = {
     "few gaps": (kw.GappyNGram(2, 0.5, max_gap=1), TEXT),
     "n-grams of lattices": (kw.NGram(3, cumulative=True, weights=[1.0, 0.5, 2.0]), LATTICES),
     "gaps of lattices": (kw.GappyNGram(2, 0.5), LATTICES),
+    "n-grams by rarity": (kw.TfIdf(kw.NGram(2, cumulative=True)), TEXT),
     "linear": (kw.Linear(), TABLE),
     "rbf": (kw.RBF(width=4.0), TABLE),
     "columns": (kw.RBF(width=1.0).on(2) + 0.5 * kw.Linear().on([0, 3]), TABLE),

@@ -97,7 +97,7 @@ def test_abilities(store, name):
     explicit = store in ("k-mers", "features")
     assert isinstance(operator, PrimalOperator) == (explicit and (store, name) != ("k-mers", "shifts"))
     assert isinstance(operator, PositionalOperator) == (store == "k-mers")
-    assert isinstance(operator, Linadd) == (store in ("k-mers", "k-mers in tries"))
+    assert isinstance(operator, Linadd) == (store in ("k-mers", "k-mers in tries", "features"))
     assert isinstance(operator, AtOnce) == (store == "tables")
     assert isinstance(operator, Rounded) == (store not in NEEDS)
 

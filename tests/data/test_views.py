@@ -100,7 +100,7 @@ def test_select_views() -> None:
         (lambda: Views({"a": TABLE, "b": TABLE[:2]}), ValueError, "same number of rows, but 'a' has 4, 'b' has 2"),
         (lambda: Views({}), ValueError, "at least one named block"),
         (lambda: Views({1: TABLE}), TypeError, "named by a string, not by 1"),
-        (lambda: Views({"a": ["x", "y"]}), TypeError, "View 'a' holds .* wrapped by Sequences"),
+        (lambda: Views({"a": np.array([1j, 2j])}), TypeError, "View 'a' holds .* wrapped by Sequences"),
         (lambda: Views({"a": [[1], [1, 2]]}), ValueError, "View 'a' has rows of different lengths"),
         (lambda: Views({"a": np.zeros((2, 2, 2))}), ValueError, "View 'a' has 3 dimensions"),
         (lambda: views()["x"], KeyError, "no view 'x'; known names are table, counts, dna, size"),

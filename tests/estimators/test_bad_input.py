@@ -175,7 +175,7 @@ COMMANDS = {
         "train real.csv --out new.kw",
         "real numbers such as 0.5, no classes; learn them with --task regress",
     ),
-    "text to regress": ("train words.csv --out new.kw --task regress", "numbers for regression"),
+    "text to regress": ("train words.csv --out new.kw --task regress", "must be numbers for --task regress"),
     "directory": ("train folder --out new.kw", "folder is a directory, expected a file"),
     "directory as model": ("inspect folder", "folder is a directory, expected a model file"),
     "missing file": ("train none.csv --out new.kw", "none.csv does not exist"),

@@ -134,7 +134,7 @@ def test_damaged_machines_in_a_model_file_are_refused(name, value):
 
 CASES = {
     "no transducer": (lambda: Rational(3).gram(X), "transducer=3 of Rational must be a Transducer"),
-    "a table": (lambda: Rational(BIGRAMS).gram(np.eye(2)), "Rational compares sequences, but got ndarray"),
+    "a table": (lambda: Rational(BIGRAMS).gram(np.eye(2)), "Rational compares sequences, but got a table"),
     "alphabet": (
         lambda: Rational(ngram_counter("dna", 2)).gram(X),
         r"over Alphabet\('dna', 4 letters\), but the rows are over Alphabet\('words', 6 letters\)",

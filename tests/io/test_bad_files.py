@@ -169,7 +169,6 @@ ARCHIVES = {
     "asked label": ({"X": np.eye(3)}, {"label": "t"}, "no array 't' of labels; it has X"),
     "flat labels": ({"X": np.eye(3), "y": np.eye(3)}, {}, "the labels have 2 dimensions, expected one value a row"),
     "objects": ({"X": np.array([{}, []], dtype=object)}, {}, "it holds Python objects, which are never loaded"),
-    "text": ({"X": np.array(["a", "b"])}, {}, "View 'X' holds <U1 values"),
 }
 
 

@@ -133,8 +133,8 @@ def test_parameters_without_meaning_are_refused(kernel, sentence):
 
 def test_bad_input_is_refused():
     X = Sequences.from_strings(["ACGT" * 20])
-    with pytest.raises(TypeError, match="NGram compares sequences, but got list; make them with Sequences"):
-        NGram(2).gram(["ACGT"])
+    with pytest.raises(TypeError, match=r"NGram compares sequences, but got .*; make them with Sequences"):
+        NGram(2).gram(np.eye(2))
     with pytest.raises(ValueError, match="63-bit column numbers can hold; take shorter k-mers, or use its Gram matrix"):
         NGram(40).features(X)
     codes = NGram(40).counts(X).codes

@@ -232,7 +232,8 @@ def _block(name: str, block: Any, trained: Description | None) -> Any:
 def _as_block(name: str, block: Any) -> Any:
     if is_sparse(block):
         return block.tocsr()
-    block = _block(name, block, None)  # texts become sequences
+    if not (isinstance(block, np.ndarray) and block.ndim > 2):
+        block = _block(name, block, None)  # texts become sequences
     kind = find(block)
     if kind is not None and not kind.tabular:
         return block

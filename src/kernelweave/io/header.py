@@ -44,6 +44,8 @@ def names_sequences(rows: Sequence[Sequence[str]]) -> int | None:
     usual = [c for c in texts if top[c].lower() in SEQUENCE_NAMES]
     if usual:
         return min(usual, key=lambda c: SEQUENCE_NAMES.index(top[c].lower()))
+    if any(name in cells for name, cells in zip(top, columns)):
+        return None  # a cell like those below it is no name
     found = [c for c in texts if _below_a_name(top[c], columns[c])]
     named = [name.lower() in (*LABEL_NAMES, *ID_NAMES) for name in top]
     labelled = any(usual and name not in cells for usual, name, cells in zip(named, top, columns))

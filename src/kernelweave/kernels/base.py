@@ -204,7 +204,7 @@ class Kernel(Parameters, ABC):
 
 def _rows(X: Any, like: Any = None) -> Any:
     """Return texts as sequences, in the letters of other rows where there are some; anything else as it is."""
-    if X is None or find(X) is not None:
+    if X is None or isinstance(X, np.ndarray) or find(X) is not None:
         return X
     return convert(X, None if like is None or find(like) is None else describe(like))
 

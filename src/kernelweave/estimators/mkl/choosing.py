@@ -22,6 +22,8 @@ from kernelweave.solvers.mkl import MKL_SOLVERS
 
 NORMS = (1.0, 2.0)
 """Norms to choose from, where the solver is for both."""
+HOSTS = ("_parent_", "_skl_")
+"""How attributes begin that scikit-learn's pipelines and searches set while an estimator is fitted, for callbacks."""
 OWN = ("Cs", "norms", "grid", "cv", "scoring")
 """Parameters about the choice, which a model of given C and norm does not have."""
 
@@ -118,7 +120,8 @@ class Choosing(MKLEstimator):
     def _take_over(self, chosen: Estimator) -> None:
         """Take what a plain estimator has learned."""
         own = self.get_params(deep=False)
-        for name in set(vars(self)) - set(own) - {"_record"}:
+        learned = {name for name in vars(self) if not name.startswith(HOSTS)}
+        for name in learned - set(own) - {"_record"}:
             delattr(self, name)
         for name, value in vars(chosen).items():
             if name not in own and name not in ("C", "norm", "_record"):

@@ -82,6 +82,7 @@ class MKLRegressorCV(Choosing, MKLRegressor):
     certificate_ : dual points, intercepts and objectives from which anyone can recompute the gap
     certifies_ : the problem of the certificate: that of the class ("svm", "mkl", "mixture"), or the one solved instead
         ("smoothed", "fixed weights", "mkl of factorised kernels", "mixture of sampled columns")
+    kernel_why_ : why these kernels were taken; "as given" where they were named
     solver_ : the solver that ran
     solver_why_ : why it was this one; "as asked" where it was named
     memory_plan_ : how the kernels were held: `kind`, `bytes`, `why`, and what was `passed_over`, (kind, reason) each

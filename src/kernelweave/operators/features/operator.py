@@ -302,7 +302,9 @@ def column_products(values, rows, first, places, own, out):  # type: ignore[no-u
             for v in range(first[c], u + 1):
                 out[a, places[v, 0]] += value * values[places[v, 1]]
     for a in range(len(rows)):
-        out[a, a] += own[rows[a]]
+        for b in range(a + 1):
+            if rows[a] == rows[b]:  # a row may be asked for twice
+                out[a, b] += own[rows[a]]
 
 
 @jit
