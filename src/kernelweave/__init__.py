@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         load,
         save,
     )
-    from kernelweave.estimators.planning import plan
+    from kernelweave.estimators.planning.plan import plan
     from kernelweave.estimators.scanning import scan
     from kernelweave.interpret.explain.rows import explain
     from kernelweave.interpret.variants.stream import variants

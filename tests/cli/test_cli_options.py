@@ -12,10 +12,11 @@ import typer
 from typer.testing import CliRunner
 
 import kernelweave as kw
-from kernelweave.cli import evaluate, predict, train
+from kernelweave.cli import evaluate, predict
 from kernelweave.cli.app import app, sentence
 from kernelweave.cli.options import Learning, Reading, as_option, grouped
 from kernelweave.cli.options.groups import option
+from kernelweave.cli.training import train
 from kernelweave.data.errors import Metavar, ParameterError
 from kernelweave.io import write
 from remote import dask_cluster

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 import kernelweave as kw
-from kernelweave.estimators.distinct import distinct_rows, row_codes
+from kernelweave.estimators.checks.distinct import distinct_rows, row_codes
 from kernelweave.estimators.targets import Targets
 
 RNG = np.random.default_rng(0)

@@ -5,7 +5,7 @@ import pytest
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import kernelweave as kw
-from kernelweave.estimators import definite
+from kernelweave.estimators.checks import definite
 
 rng = np.random.default_rng(0)
 N = 100

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import kernelweave as kw
-from kernelweave.estimators.forecast import ALL_AT_ONCE, USUAL_ROUNDS
+from kernelweave.estimators.planning.forecast import ALL_AT_ONCE, USUAL_ROUNDS
 from kernelweave.operators.sharded import operator as sharded
 from kernelweave.solvers.active import rounds
 from kernelweave.solvers.active.pilot import Pilot

@@ -9,8 +9,8 @@ from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.kernels import LSGKM, GappedKmer, Mismatch
 from kernelweave.kernels.strings.bitwise.counts import own_counts, pair_counts, suits
-from kernelweave.kernels.strings.hamming import pair_sums
-from kernelweave.kernels.strings.lmers import StringLmers
+from kernelweave.kernels.strings.inexact.hamming import pair_sums
+from kernelweave.kernels.strings.inexact.lmers import StringLmers
 from oracles.lmers import hamming_gram, ragged
 
 TURN, NONE = np.array([3, 2, 1, 0]), np.empty(0, np.int64)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.kernels import Features, GappedKmer, Mismatch, Spectrum, parse
-from kernelweave.kernels.strings import counting, counts, hamming, near
+from kernelweave.kernels.strings import counting, counts
+from kernelweave.kernels.strings.inexact import hamming, near
 from oracles.kernels import gram
 from oracles.strings import features
 

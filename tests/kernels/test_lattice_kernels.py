@@ -11,7 +11,7 @@ from kernelweave.data.lattices.rows import EPSILON, Lattices
 from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.kernels import GappedKmer, GappyNGram, Mismatch, NGram, Spectrum
-from kernelweave.kernels.strings import near
+from kernelweave.kernels.strings.inexact import near
 from kernelweave.kernels.strings.lattices import counts as lattice_counts
 from kernelweave.kernels.strings.lattices import near as near_lattices
 from oracles.rational import expected_features, inner, string_features

@@ -11,7 +11,7 @@ import pytest
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.kernels import LSGKM, InducedRBF, Linear
 from kernelweave.kernels.abilities import Features, Hamming
-from kernelweave.kernels.strings.filters import eigenvalues, filtered, with_eigenvalues
+from kernelweave.kernels.strings.inexact.filters import eigenvalues, filtered, with_eigenvalues
 from oracles.lsgkm import matrix
 
 PRINTED = 6e-7

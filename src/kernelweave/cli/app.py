@@ -14,18 +14,18 @@ from typing import Annotated, Any
 import typer
 
 from kernelweave._version import __version__
-from kernelweave.cli.convert import convert
-from kernelweave.cli.cv import cv
 from kernelweave.cli.entry import FAILED, INTERRUPTED, main
 from kernelweave.cli.evaluate import evaluate
 from kernelweave.cli.explaining.explain import explain
 from kernelweave.cli.explaining.variants import variants
+from kernelweave.cli.files.convert import convert
 from kernelweave.cli.inspect import inspect
 from kernelweave.cli.negatives import negatives
 from kernelweave.cli.options import as_option
 from kernelweave.cli.predict import predict
 from kernelweave.cli.show import heard, one_line
-from kernelweave.cli.train import train
+from kernelweave.cli.training.cv import cv
+from kernelweave.cli.training.train import train
 
 NO_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EBADF)
 """What writing to a pipe without a reader, a full disk, or a file that was closed gives."""

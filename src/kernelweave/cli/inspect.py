@@ -6,12 +6,12 @@ import math
 import os
 from typing import Any
 
-from kernelweave.cli import mixture
 from kernelweave.cli import options as o
 from kernelweave.cli.explaining import learned as explain
+from kernelweave.cli.files.store import inspect_store, is_store_folder
 from kernelweave.cli.paths import check_readable
 from kernelweave.cli.show import Output, size_of
-from kernelweave.cli.store import inspect_store, is_store_folder
+from kernelweave.cli.training import mixture
 
 SHOWN = (
     "C", "norm", "loss", "nu", "penalty", "positive", "termination", "solver", "tol",

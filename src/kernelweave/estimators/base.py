@@ -21,12 +21,12 @@ from kernelweave.data.errors import Incomparable
 from kernelweave.data.stores import is_stored
 from kernelweave.engines import Engine, choose_engine, idle_cores, is_client
 from kernelweave.estimators.advice import Facts
+from kernelweave.estimators.checks.inputs import new_rows, positive, training_rows
 from kernelweave.estimators.files.misfit import UNREADABLE, misfit
 from kernelweave.estimators.fitting import Begun, make_monitor, show_compilation
-from kernelweave.estimators.inputs import new_rows, positive, training_rows
 from kernelweave.estimators.kernel_list import KernelList
-from kernelweave.estimators.sharding import by_parts, stored_rows
-from kernelweave.estimators.stored import loaded, memory_left, part_by_part
+from kernelweave.estimators.planning.sharding import by_parts, stored_rows
+from kernelweave.estimators.planning.stored import loaded, memory_left, part_by_part
 from kernelweave.estimators.targets import TargetKind, Targets
 from kernelweave.kernels import Kernel
 from kernelweave.losses import Loss, make_loss, parameters_for

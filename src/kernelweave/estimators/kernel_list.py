@@ -11,11 +11,11 @@ import numpy as np
 from kernelweave.data.kinds import kind_of
 from kernelweave.data.stores import is_stored
 from kernelweave.engines import Engine
+from kernelweave.estimators.checks.definite import refuse_indefinite
+from kernelweave.estimators.checks.overlap import warn_if_nothing_shared
 from kernelweave.estimators.defaults.usual import Usual, several_widths, usual_kernels
-from kernelweave.estimators.definite import refuse_indefinite
 from kernelweave.estimators.normalize import LARGEST, SMALLEST, Scaling, all_normalized, too_large
-from kernelweave.estimators.overlap import warn_if_nothing_shared
-from kernelweave.estimators.sharding import fitted_to_store
+from kernelweave.estimators.planning.sharding import fitted_to_store
 from kernelweave.kernels import Kernel, Precomputed, parse
 from kernelweave.kernels.abilities import representatives
 from kernelweave.kernels.positional.windows import Windows

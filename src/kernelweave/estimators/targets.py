@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from kernelweave.estimators.inputs import positive, real_targets, row_weights, targets
+from kernelweave.estimators.checks.inputs import positive, real_targets, row_weights, targets
 
 Array = np.ndarray
 Error = Callable[[Array], float]

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from kernelweave.engines import Remote, map_fits
-from kernelweave.estimators.inputs import row_weights, targets
+from kernelweave.estimators.checks.inputs import row_weights, targets
 from kernelweave.estimators.mkl.alike import kernel_correlations
 from kernelweave.estimators.mkl.base import MKLEstimator
 from kernelweave.kernels import Kernel

@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from kernelweave.estimators.base import Estimator
 from kernelweave.estimators.cgboost.base import SAMPLED, CGBoostEstimator
 from kernelweave.estimators.cgboost.holdout import cut, matrices
+from kernelweave.estimators.checks.inputs import new_rows
 from kernelweave.estimators.feature_models import asked_for
-from kernelweave.estimators.inputs import new_rows
 from kernelweave.estimators.mkl.base import FACTORISED, MKLEstimator
-from kernelweave.estimators.stored import loaded
+from kernelweave.estimators.planning.stored import loaded
 from kernelweave.estimators.targets import Targets
 from kernelweave.judge import machines, mixtures
 from kernelweave.judge.products import Products

@@ -13,10 +13,10 @@ from kernelweave.kernels.positional.weighted_degree import WeightedDegree
 from kernelweave.kernels.positional.windows import Windows
 from kernelweave.kernels.reference import reference
 from kernelweave.kernels.registry import build, describe, parse, register
-from kernelweave.kernels.strings.gapped import GappedKmer
 from kernelweave.kernels.strings.gappy.kernel import GappyNGram
-from kernelweave.kernels.strings.lsgkm import LSGKM
-from kernelweave.kernels.strings.mismatch import Mismatch
+from kernelweave.kernels.strings.inexact.gapped import GappedKmer
+from kernelweave.kernels.strings.inexact.lsgkm import LSGKM
+from kernelweave.kernels.strings.inexact.mismatch import Mismatch
 from kernelweave.kernels.strings.ngram import NGram
 from kernelweave.kernels.strings.rational.kernel import Rational
 from kernelweave.kernels.strings.spectrum import Spectrum

@@ -22,7 +22,7 @@ from scipy.sparse.csgraph import connected_components
 from kernelweave._numba import jit
 from kernelweave.data.blocks import spans
 from kernelweave.data.kinds import alphabet_of, blocks_of, kind_of
-from kernelweave.estimators.distinct import row_codes
+from kernelweave.estimators.checks.distinct import row_codes
 from kernelweave.kernels import Spectrum
 from kernelweave.kernels.abilities import Features
 

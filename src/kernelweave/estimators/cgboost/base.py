@@ -34,8 +34,8 @@ from kernelweave.estimators.cgboost.stage_history import (
     stage_history,
     support_rows,
 )
+from kernelweave.estimators.checks.inputs import positive
 from kernelweave.estimators.fitting import Begun, Certificate, StoppedEarly, honest_gap, join_traces
-from kernelweave.estimators.inputs import positive
 from kernelweave.estimators.kernel_list import KernelList, fitted_to, refuse_overflow
 from kernelweave.estimators.targets import Error, Targets
 from kernelweave.kernels import Kernel, reference

@@ -10,9 +10,9 @@ import numpy as np
 from kernelweave.estimators.base import Array
 from kernelweave.estimators.cgboost.base import CGBoostEstimator
 from kernelweave.estimators.cgboost.holdout import ValidationRows
-from kernelweave.estimators.inputs import new_rows, targets
+from kernelweave.estimators.checks.inputs import new_rows, targets
+from kernelweave.estimators.planning.stored import loaded
 from kernelweave.estimators.predicting import Detecting
-from kernelweave.estimators.stored import loaded
 from kernelweave.estimators.targets import NORMAL, NOVEL
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from kernelweave.estimators.cgboost.base import CGBoostEstimator
 from kernelweave.estimators.cgboost.holdout import ValidationRows
-from kernelweave.estimators.inputs import new_rows, real_targets
+from kernelweave.estimators.checks.inputs import new_rows, real_targets
+from kernelweave.estimators.planning.stored import loaded
 from kernelweave.estimators.predicting import Regressing
-from kernelweave.estimators.stored import loaded
 
 
 class CGBoostRegressor(Regressing, CGBoostEstimator):

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kernelweave.estimators.checks.distinct import DistinctRows, distinct_rows
 from kernelweave.estimators.cv.narrow import Narrow
-from kernelweave.estimators.distinct import DistinctRows, distinct_rows
 from kernelweave.estimators.mkl.base import MKLEstimator
 from kernelweave.estimators.one.base import KernelEstimator
 from kernelweave.estimators.targets import Targets

@@ -15,8 +15,8 @@ import numpy as np
 from kernelweave.engines import one_blas_thread
 from kernelweave.estimators.advice import Facts
 from kernelweave.estimators.base import Array, Estimator
-from kernelweave.estimators.definite import refuse_if_noise_counts
-from kernelweave.estimators.distinct import DistinctRows, distinct_rows
+from kernelweave.estimators.checks.definite import refuse_if_noise_counts
+from kernelweave.estimators.checks.distinct import DistinctRows, distinct_rows
 from kernelweave.estimators.feature_models import (
     FINER_AGAIN,
     MOST_VALUES,
@@ -38,8 +38,8 @@ from kernelweave.estimators.fitting import (
 from kernelweave.estimators.kernel_list import KernelList, fitted_to, refuse_overflow
 from kernelweave.estimators.mkl.alike import alike_features, alike_pair, compares_features
 from kernelweave.estimators.normalize import LARGEST, SMALLEST
+from kernelweave.estimators.planning.sharding import faster_by_parts
 from kernelweave.estimators.proof import Proof, is_rounded
-from kernelweave.estimators.sharding import faster_by_parts
 from kernelweave.estimators.targets import Targets
 from kernelweave.kernels import Kernel, reference
 from kernelweave.kernels.abilities import Features, has_columns, representatives

@@ -10,12 +10,12 @@ import numpy as np
 
 from kernelweave.engines import Remote
 from kernelweave.estimators.base import Array, Estimator
+from kernelweave.estimators.checks.inputs import positive
 from kernelweave.estimators.cv.bound import Bound
 from kernelweave.estimators.cv.results import best_of, results_table
 from kernelweave.estimators.cv.scoring import Score
 from kernelweave.estimators.cv.splits import Fold, splits
 from kernelweave.estimators.cv.trial import Held, Setting, binding, judging, tried, with_setting
-from kernelweave.estimators.inputs import positive
 from kernelweave.estimators.mkl.base import MKLEstimator
 from kernelweave.estimators.targets import Targets
 from kernelweave.solvers.mkl import MKL_SOLVERS

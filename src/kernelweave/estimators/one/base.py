@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from kernelweave.estimators.base import Array, Estimator
-from kernelweave.estimators.definite import refuse_if_noise_counts
-from kernelweave.estimators.distinct import DistinctRows, distinct_rows
+from kernelweave.estimators.checks.definite import refuse_if_noise_counts
+from kernelweave.estimators.checks.distinct import DistinctRows, distinct_rows
 from kernelweave.estimators.fitting import (
     Begun,
     join_traces,
@@ -19,8 +19,8 @@ from kernelweave.estimators.fitting import (
     warn_unless_converged,
 )
 from kernelweave.estimators.kernel_list import KernelList, fitted_to, refuse_overflow
+from kernelweave.estimators.planning.sharding import faster_by_parts
 from kernelweave.estimators.proof import proved_for_one
-from kernelweave.estimators.sharding import faster_by_parts
 from kernelweave.estimators.targets import Targets
 from kernelweave.kernels import Kernel, reference
 from kernelweave.operators import Operator, Task, choose

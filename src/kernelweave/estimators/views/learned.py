@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from kernelweave.estimators.inputs import new_rows
+from kernelweave.estimators.checks.inputs import new_rows
 from kernelweave.kernels import Kernel, Sum, reference
 
 Array = np.ndarray

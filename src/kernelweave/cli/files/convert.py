@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from kernelweave.cli import options as o
+from kernelweave.cli.files.store import convert_rows, is_store_folder, is_store_name
 from kernelweave.cli.options.groups import SHOW, option
 from kernelweave.cli.paths import check_readable
 from kernelweave.cli.show import Output
-from kernelweave.cli.store import convert_rows, is_store_folder, is_store_name
 
 FileIn = Annotated[
     str,

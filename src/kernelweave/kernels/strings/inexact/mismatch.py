@@ -22,7 +22,7 @@ from kernelweave.kernels.base import Array
 from kernelweave.kernels.checks import check_count
 from kernelweave.kernels.strings.columns import as_alphabet, check_known, name
 from kernelweave.kernels.strings.counting import emit
-from kernelweave.kernels.strings.near import NearKmers, kmer_starts, longest_row, place_values
+from kernelweave.kernels.strings.inexact.near import NearKmers, kmer_starts, longest_row, place_values
 from kernelweave.kernels.strings.numbering import Numbering
 
 

@@ -7,10 +7,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from kernelweave.cli import options as o
-from kernelweave.cli.keeping import check_keeping, keep
 from kernelweave.cli.options.searching import USUAL_CS
 from kernelweave.cli.paths import check_readable, rows_of
 from kernelweave.cli.show import Output, Status, heard, one_line, size_of
+from kernelweave.cli.training.keeping import check_keeping, keep
 
 if TYPE_CHECKING:
     from kernelweave.io import Dataset
@@ -50,7 +50,14 @@ def cv(
     data, reading = rows_of(data, reading)
     check_readable(data, reading.labels, reading.negative, reading.symbols, reading.genome)
     from kernelweave.cli.rows import read_rows
-    from kernelweave.cli.train import _choose_kernel, _counts_text, _estimator, _remember, _targets, _with_scaler
+    from kernelweave.cli.training.train import (
+        _choose_kernel,
+        _counts_text,
+        _estimator,
+        _remember,
+        _targets,
+        _with_scaler,
+    )
     from kernelweave.data.kinds import kind_of
     from kernelweave.kernels import parse
 
@@ -86,7 +93,7 @@ def cv(
 
 
 def _check_places(out: str | None, searching: o.Searching, inputs: list[str | None]) -> None:
-    from kernelweave.cli.train import _refuse_overwriting
+    from kernelweave.cli.training.train import _refuse_overwriting
     from kernelweave.io import check_writable
 
     for name, path in (("--out", out), ("--predictions", searching.predictions)):

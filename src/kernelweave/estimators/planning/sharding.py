@@ -22,8 +22,8 @@ from kernelweave.data.blocks import sample_rows
 from kernelweave.data.kinds import describe, kind_of, take
 from kernelweave.data.stores import is_stored
 from kernelweave.engines import Engine, Remote
+from kernelweave.estimators.checks.overlap import warn_if_nothing_shared
 from kernelweave.estimators.normalize import LARGEST, Scaling, normalized, too_large
-from kernelweave.estimators.overlap import warn_if_nothing_shared
 from kernelweave.kernels import Kernel
 from kernelweave.kernels.abilities import Positional
 from kernelweave.losses import Loss

@@ -30,9 +30,9 @@ from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.checks import check_count, check_positive, check_sequences
 from kernelweave.kernels.strings.columns import partners
 from kernelweave.kernels.strings.counts import Counts
-from kernelweave.kernels.strings.filters import FILTERS, eigenvalues, filtered
-from kernelweave.kernels.strings.hamming import pair_sums, within_rows
-from kernelweave.kernels.strings.lmers import StringLmers
+from kernelweave.kernels.strings.inexact.filters import FILTERS, eigenvalues, filtered
+from kernelweave.kernels.strings.inexact.hamming import pair_sums, within_rows
+from kernelweave.kernels.strings.inexact.lmers import StringLmers
 
 LETTERS = 4
 """Letters of the alphabet: dna or rna."""

@@ -11,7 +11,6 @@ import typer
 
 from kernelweave.cli import options as o
 from kernelweave.cli.entry import INTERRUPTED
-from kernelweave.cli.keeping import check_keeping
 from kernelweave.cli.paths import check_readable, rows_of
 from kernelweave.cli.show import (
     Output,
@@ -21,6 +20,7 @@ from kernelweave.cli.show import (
     one_line,
     size_of,
 )
+from kernelweave.cli.training.keeping import check_keeping
 
 if TYPE_CHECKING:
     from kernelweave.io import Dataset
@@ -152,7 +152,7 @@ def _check_places(out: str, checkpoint: str | None, inputs: list[str | None]) ->
 
 def _show_plan(whole: Any, X: Any, y: Any, say: Output) -> None:
     """Say what a training would do and take."""
-    from kernelweave.estimators.planning import plan
+    from kernelweave.estimators.planning.plan import plan
 
     with heard() as warned, Status("planning", say.quiet):
         found = plan(whole, X, y)
@@ -279,8 +279,8 @@ def _keep(whole: Any, rows: Dataset, y: Any, keeping: o.Keeping, say: Output) ->
         return
     from sklearn.base import clone
 
-    from kernelweave.cli.keeping import keep
     from kernelweave.cli.show import Status
+    from kernelweave.cli.training.keeping import keep
     from kernelweave.selection.search import search
 
     with Status("calibrating", say.quiet):

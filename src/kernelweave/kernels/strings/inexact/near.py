@@ -27,9 +27,9 @@ from kernelweave.kernels.checks import check_strings
 from kernelweave.kernels.strings.columns import code_type, partners
 from kernelweave.kernels.strings.counting import collect
 from kernelweave.kernels.strings.counts import Counts
-from kernelweave.kernels.strings.hamming import pair_sums, within_rows
+from kernelweave.kernels.strings.inexact.hamming import pair_sums, within_rows
+from kernelweave.kernels.strings.inexact.lmers import Lmers, StringLmers, pack_lmers
 from kernelweave.kernels.strings.lattices.near import on_strings
-from kernelweave.kernels.strings.lmers import Lmers, StringLmers, pack_lmers
 
 FEW_COLUMNS = 4096
 """Up to this many features, a table of them is smaller work than the distances."""

@@ -29,7 +29,7 @@ from kernelweave.kernels.checks import check_alphabets
 from kernelweave.kernels.strings.bitwise.counts import own_counts, pair_cost, pair_counts, suits
 from kernelweave.kernels.strings.columns import partners
 from kernelweave.kernels.strings.counts import Counts
-from kernelweave.kernels.strings.lmers import WORD_BITS, Lmers, StringLmers, field_bits, packed
+from kernelweave.kernels.strings.inexact.lmers import WORD_BITS, Lmers, StringLmers, field_bits, packed
 
 PAIR_COST = 1.3
 """Nanoseconds to compare two l-mers."""

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from kernelweave.data.kinds import n_rows
 from kernelweave.estimators.base import Estimator
-from kernelweave.estimators.forecast import Forecast, forecast
+from kernelweave.estimators.planning.forecast import Forecast, forecast
 from kernelweave.operators.planner.plan import Plan
 from kernelweave.solvers.active.rounds import Rounds
 from kernelweave.solvers.loop import Stop

@@ -1,0 +1,1 @@
+"""The command `convert`: stores on disk, model files of others."""
