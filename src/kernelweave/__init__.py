@@ -121,7 +121,7 @@ _ROOMS = {
         "load",
         "save",
     ),
-    "estimators.planning": ("plan",),
+    "estimators.planning.plan": ("plan",),
     "estimators.scanning": ("scan",),
     "interpret.explain.rows": ("explain",),
     "interpret.variants.stream": ("variants",),
