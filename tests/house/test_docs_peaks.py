@@ -29,6 +29,17 @@ def test_the_path_from_peaks_to_windows(tmp_path):
                for line in (tmp_path / "test_peaks.narrowPeak").read_text().splitlines()]  # fmt: skip
     right = sum(any(int(hit[1]) <= summit < int(hit[2]) for summit in summits) for hit in hits)
     assert right > 0.5 * len(hits) > 0  # a tenth of all windows hold one
+    assert any("ATGA.TCA" in line for line in motifs(tmp_path / "motifs.meme"))
+    letters = [line.split("\t") for line in (tmp_path / "letters.bedgraph").read_text().splitlines()]
+    assert len(letters) == 200 * len(summits)
+    effects = [line.split("\t") for line in (tmp_path / "ranked.tsv").read_text().splitlines()]
+    weakened = [int(line[1]) for line in effects[1:9]]  # below a line of names
+    near = sum(any(abs(place - summit) < 40 for summit in summits) for place in weakened)
+    assert near >= 5  # four in a hundred of all letters lie that near
+
+
+def motifs(path):
+    return [line for line in path.read_text().splitlines() if line.startswith("MOTIF")]
 
 
 def test_the_python_blocks_run(tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +23,8 @@ TILE = 5000
 REPEAT_LENGTH, REPEAT_EVERY = 300, 4000
 SPACING = 1000
 """Letters from one possible summit to the next."""
+CALL_EVERY = 50
+"""Letters of the genome for one single letter that varies."""
 
 
 class Peaks(NamedTuple):
@@ -31,13 +34,15 @@ class Peaks(NamedTuple):
     ----------
     genome : letters by the name of their chromosome; lower case in repeats
     peaks : chromosome, start, end and summit of each peak
+    calls : single letters that vary: chromosome, place counted from 0, reference, alternative
     """
 
     genome: dict[str, str]
     peaks: list[tuple[str, int, int, int]]
+    calls: list[tuple[str, int, str, str]]
 
     def write(self, folder: PathLike) -> None:
-        """Write genome.fa and peaks.narrowPeak into a folder, which is made where it is missing."""
+        """Write genome.fa, peaks.narrowPeak and calls.vcf into a folder, which is made where it is missing."""
         os.makedirs(folder, exist_ok=True)
         with open_aside(Path(folder) / "genome.fa") as file:
             for name, text in self.genome.items():
@@ -47,6 +52,10 @@ class Peaks(NamedTuple):
             for number, (name, start, end, summit) in enumerate(self.peaks):
                 cells = (name, start, end, f"peak{number}", 1000, ".", 10, -1, -1, summit - start)
                 file.write(("\t".join(map(str, cells)) + "\n").encode())
+        with open_aside(Path(folder) / "calls.vcf") as file:
+            file.write(b"##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\n")
+            for name, place, before, after in self.calls:
+                file.write(f"{name}\t{place + 1}\t.\t{before}\t{after}\n".encode())
 
 
 def make_peaks(
@@ -56,6 +65,7 @@ def make_peaks(
 
     Chromosomes have regions of different shares of G and C, and repeats in lower case. Under each summit, within 20
     letters, stands the word TGACTCAT on either strand; in half of the peaks GATAAGA stands 15 to 35 letters beside it.
+    One letter in 50, wherever it stands, varies.
 
     Parameters
     ----------
@@ -85,7 +95,14 @@ def make_peaks(
                 _plant(letters, SITES[1], summit + int(rng.integers(25, 45)), error, rng)
             peaks.append((name, summit - int(rng.integers(80, 150)), summit + int(rng.integers(80, 150)), summit))
         genome[name] = letters.tobytes().decode()
-    return Peaks(genome, peaks)
+    return Peaks(genome, peaks, [call for name, text in genome.items() for call in _calls(name, text, rng)])
+
+
+def _calls(name: str, text: str, rng: np.random.Generator) -> Iterator[tuple[str, int, str, str]]:
+    """Iterate over letters of a chromosome that vary, in order."""
+    for place in np.sort(rng.choice(len(text), len(text) // CALL_EVERY, replace=False)).tolist():
+        before = text[place].upper()
+        yield name, place, before, "ACGT".replace(before, "")[int(rng.integers(3))]
 
 
 def _background(n: int, rng: np.random.Generator) -> Array:
