@@ -20,6 +20,10 @@ STORED = ("float64", "float32", "int64", "int32", "int16", "int8", "uint64", "ui
 """Types of the values of a table on disk."""
 
 
+FEW_COLUMNS, HOLLOW = 1 << 20, 8
+"""A sparse table of more columns than both, in all and for each entry, is hollow."""
+
+
 class TablePacking(Packing):
     """Values row by row; of a sparse table data, columns and starts of the rows."""
 
@@ -36,8 +40,8 @@ class TablePacking(Packing):
         columns = head["columns"]
         if type(columns) is not int or columns < 0 or head["dtype"] not in STORED or type(head["sparse"]) is not bool:
             raise ValueError("columns")
-        names = head.get("names", [""] * columns)
-        if type(names) is not list or len(names) != columns or any(type(name) is not str for name in names):
+        names = head.get("names")
+        if names is not None and not _are_names(names, columns):
             raise ValueError("names")
         return columns
 
@@ -84,6 +88,10 @@ class TablePacking(Packing):
         if not head["sparse"]:
             return n * head["columns"] * each
         return sum(part["entries"] for part in facts) * (each + 4) + 8 * (n + 1)
+
+
+def _are_names(names: Any, columns: int) -> bool:
+    return type(names) is list and len(names) == columns and all(type(name) is str for name in names)
 
 
 class TableKind(RowKind):
@@ -186,6 +194,20 @@ def _sparse(sections: Mapping[str, Array], shape: tuple[int, int]) -> Any:
 def is_sparse(X: Any) -> bool:
     """Tell a sparse table, without loading scipy."""
     return hasattr(X, "tocsr")
+
+
+def is_hollow(X: Any, times: int = 1) -> bool:
+    """Tell whether nearly all columns of a sparse table, or of so many like it, are empty.
+
+    An array over its columns would take more than the table does; what a file declares costs nothing to declare.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> is_hollow(sparse.csr_array((3, 2**40))), is_hollow(sparse.csr_array((3, 50)))
+    (True, False)
+    """
+    return is_sparse(X) and X.shape[1] > max(FEW_COLUMNS, HOLLOW * times * X.nnz)
 
 
 def first_not_finite(X: Any) -> tuple[int, int] | None:

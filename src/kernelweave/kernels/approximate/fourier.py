@@ -20,6 +20,7 @@ from kernelweave._numba import jit
 from kernelweave.data.blocks import sample_rows
 from kernelweave.data.kinds import n_rows, take
 from kernelweave.data.random import RandomState, generator
+from kernelweave.data.tables import is_hollow
 from kernelweave.kernels.abilities import Stationary
 from kernelweave.kernels.approximate.embedding import Approximation, Embedded, counted_rows
 from kernelweave.kernels.base import Array, Kernel
@@ -74,6 +75,11 @@ class Fourier(Approximation):
                 "IncompleteCholesky or Nystrom."
             )
         X = sliced(X)
+        if is_hollow(X):
+            raise ValueError(
+                f"{self!r} draws frequencies for every column, and nearly all of the {X.shape[1]} columns are empty; "
+                "use Nystrom."
+            )
         rows = counted_rows(n_rows(X), weight)
         rows = rows[sample_rows(len(rows), ERROR_ROWS)]
         sample = as_table(take(X, rows))

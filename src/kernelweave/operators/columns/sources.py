@@ -20,6 +20,7 @@ import numpy as np
 
 from kernelweave._numba import jit
 from kernelweave.data.blocks import COLUMNS_TOGETHER, PART_ROWS, spans
+from kernelweave.data.tables import is_hollow
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.base import Array, take
 from kernelweave.operators.base import Operator
@@ -144,6 +145,7 @@ class Embedded:
     """
 
     def __init__(self, table: Any, engine: Engine, made: Array):
+        table = without_empty_columns(table) if is_hollow(table) else table
         self.table, self.engine, self.made, self.n = table, engine, made, table.shape[0]
 
     def scores(self, kernels: list[int], u: Array, active: Array, rows: Array) -> Array:
@@ -193,6 +195,12 @@ class FeatureColumns:
         """Return ``K[:, rows]``."""
         self.made[kernel] += len(rows)
         return np.asfortranarray(self.operator.columns(rows))
+
+
+def without_empty_columns(table: Any) -> Any:
+    """Return a sparse table without its empty columns: inner products of its rows are the same."""
+    found, places = np.unique(table.indices, return_inverse=True)
+    return type(table)((table.data, places, table.indptr), shape=(table.shape[0], len(found)))
 
 
 def _add_product(steps: Array, values: Array, out: Array) -> None:

@@ -20,6 +20,7 @@ from typing import Any, cast
 import numpy as np
 
 from kernelweave.data.kinds import n_rows
+from kernelweave.data.tables import is_hollow
 from kernelweave.kernels.abilities import Features, Positional, Square, Transduced, has_codes
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.base import width as row_width
@@ -267,7 +268,7 @@ def _folded(kernel: Kernel, row: Any, columns: int, outputs: int) -> str:
         return "values"
     size = row_width(kernel.prepare(row))
     costs = {"values": columns * (size + CURVE)}
-    width = _width(kernel, row)
+    width = _width(kernel, row, columns)
     if width is not None:
         costs["weights"] = float(width) * (outputs + (MAKING if width > size else 0.0))
     if square and size <= WIDEST:
@@ -275,14 +276,15 @@ def _folded(kernel: Kernel, row: Any, columns: int, outputs: int) -> str:
     return min(costs, key=lambda way: costs[way])
 
 
-def _width(kernel: Kernel, row: Any) -> int | None:
-    """Return the number of explicit features, or None where there are none or too many."""
+def _width(kernel: Kernel, row: Any, rows: int) -> int | None:
+    """Return the number of explicit features, or None where there are none, too many, or most in none of the rows."""
     if not isinstance(kernel, Features):
         return None
     try:
-        return int(kernel.features(row).shape[1])
+        found = kernel.features(row)
     except ValueError:  # too many monomials, or some of negative weight
         return None
+    return None if is_hollow(found, rows) else int(found.shape[1])
 
 
 def _member(way: str, group: Sequence[Piece], stored: State | None) -> Member:

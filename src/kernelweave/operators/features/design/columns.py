@@ -17,6 +17,7 @@ from scipy import sparse
 
 from kernelweave._numba.csr import CSR
 from kernelweave.data.selection import column_numbers, has_names
+from kernelweave.data.tables import is_hollow
 from kernelweave.kernels.abilities import representatives
 from kernelweave.kernels.base import Array, Kernel
 from kernelweave.kernels.tree import On, Scaled, leaves
@@ -42,7 +43,7 @@ class TableColumns(NamedTuple):
     @classmethod
     def of(cls, kernels: Sequence[Kernel], X: Any) -> TableColumns | None:
         """Return the columns of kernels on a table of float64, None where some have other features."""
-        if not _plain(X) or X.ndim != 2 or X.dtype != np.float64:
+        if not _plain(X) or X.ndim != 2 or X.dtype != np.float64 or is_hollow(X):
             return None
         found = _selections(kernels)
         if found is None:
