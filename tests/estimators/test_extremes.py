@@ -81,6 +81,27 @@ def test_weights_too_far_apart_are_refused():
         kw.KernelClassifier().fit(X, Y, sample_weight=weight)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [kw.KernelClassifier(kw.Linear()), kw.MKLClassifier([kw.Linear(), 2.0 * kw.Linear()]), kw.KernelRegressor()],
+)
+def test_costs_whose_squares_overflow_are_refused(model):
+    with pytest.raises(ValueError, match=r"5e\+301 in sum, too large for double precision; take a smaller C"):
+        model.set_params(C=1e300).fit(X, X[:, 0] if "Regressor" in repr(model) else Y)
+
+
+def test_kernels_of_longer_lmers_than_can_be_counted():
+    rows = kw.Sequences.from_strings(["".join(RNG.choice(list("ACGT"), 620)) for _ in range(6)])
+    model = kw.KernelClassifier(kw.Mismatch(600, 1)).fit(rows, [0, 1, 0, 1, 0, 1])
+    assert np.isfinite(model.decision_function(rows)).all()
+
+
+def test_polynomials_of_any_number_of_monomials_are_learned():
+    rows = RNG.normal(size=(60, 40)) / 7.0
+    model = kw.KernelClassifier(kw.Polynomial(3)).fit(rows, np.sign(rows[:, 0]))
+    assert kw.verify(model, rows, np.sign(rows[:, 0])).confirmed
+
+
 def test_a_polynomial_with_too_many_monomials_is_factorised():
     rows = RNG.normal(size=(60, 30))
     y = np.sign(rows[:, 0])

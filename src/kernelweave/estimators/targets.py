@@ -26,6 +26,8 @@ BORDER = 1e-9
 LARGEST_NU = 1.0 - 1e-9
 """With nu = 1 the dual coefficients must equal the costs, whose sum rounding may leave below 1: then none would do."""
 NORMAL, NOVEL = 1, -1
+LARGEST_COST = 1e100
+"""Costs that add up to more overflow: objectives hold their square times a kernel value, which is 1e100 at most."""
 MANY_CLASSES = 1000
 """Classes above which labels are rather numbers, and a fit takes a thousand times as long as it may seem."""
 
@@ -48,6 +50,15 @@ class Targets:
     cost: Array
     weight: Array
     total: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Raise where costs overflow in products with each other and with kernel values."""
+        whole = float(self.cost.sum())
+        if not whole <= LARGEST_COST:
+            raise ValueError(
+                f"C times the sample weights is {whole:.1g} in sum, too large for double precision; take a smaller C, "
+                f"or weights that add up to at most {LARGEST_COST:g} / C."
+            )
 
 
 class TargetKind(ABC):

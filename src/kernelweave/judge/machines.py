@@ -114,7 +114,7 @@ def conjugates(task: Task, alpha: Array, y: Array) -> float:
     paid = task.cost > 0
     c = task.cost[paid]
     value = -float(np.einsum("i,i->", c, task.loss.conjugate(-alpha[paid] / c, y[paid])))
-    return value - (0.5 * float(alpha.sum()) ** 2 if task.intercept == "regularized" else 0.0)
+    return value - (0.5 * float(np.square(alpha.sum())) if task.intercept == "regularized" else 0.0)
 
 
 def reaches(point: Point, products: Products, group: Array, energy: Array) -> Array:

@@ -96,7 +96,7 @@ class Problem:
         """Return the dual objective of a feasible alpha, given ``energy = alpha'K alpha``."""
         value = self.loss.dual_term(alpha, self.y, self.cost) - 0.5 * energy
         if self.intercept == "regularized":
-            value -= 0.5 * float(alpha.sum()) ** 2
+            value -= 0.5 * float(np.square(alpha.sum()))
         return value
 
     def restart(self, primal: PrimalPoint, dual: DualPoint | None) -> Array:

@@ -32,6 +32,8 @@ from kernelweave.operators.kmers.tables import Lmers
 
 TABLE_BYTES = 600e6
 """Bytes of the tables of one model at most; with more, rows are kept in another way."""
+BEYOND = 100
+"""Letters of l-mers whose number is not even asked for."""
 SMALL_TABLE = 1 << 16
 """Entries of a table that is always worth its bytes."""
 ROWS_TOGETHER = 1 << 12
@@ -234,7 +236,8 @@ def has_lmer_tables(kernel: Kernel, rows: Any, count: int, outputs: int) -> bool
     for leaf in kernel.leaves():
         if not suits_table(leaf, rows):
             return False
-        size = 4.0 ** cast(Hamming, leaf.kernel).window()[0]
+        letters = cast(Hamming, leaf.kernel).window()[0]
+        size = 4.0**letters if letters < BEYOND else np.inf
         entries += size
         seen = leaf.select(rows)
         near = float(leaf.kernel.coefficients(seen.alphabet.size)[0])  # type: ignore[attr-defined]

@@ -33,6 +33,8 @@ def too_wide(task: Task) -> str | None:
     """Return that tables have too many columns for their rows; None where they have few, or codes on many rows."""
     if not any(has_columns(kernel) for kernel in task.kernels):
         return few_rows(task) or countable(task)
+    if reason := countable(task):
+        return reason
     entries = float(task.entries.sum())
     if ROWS_A_COLUMN * entries <= task.n:
         return None

@@ -105,7 +105,8 @@ class InteriorPoint(Resumable):
         dv, _, _, dl, du = self._direction(solve, inverse, residual, sl, su, zero, zero)
         t = self._length(sl, su, dv, dl, du)
         ahead = (self.zl + t * dl) * (sl + t * dv) * self.below + (self.zu + t * du) * (su - t * dv) * self.above
-        centre = mu * (float(ahead.sum()) / pairs / max(mu, TINY)) ** 3
+        share = float(ahead.sum()) / pairs / max(mu, TINY)
+        centre = mu * share * share * share
         dv, dw, db, dl, du = self._direction(solve, inverse, residual, sl, su, centre - dl * dv, centre + du * dv)
         t = BACK_OFF * self._length(sl, su, dv, dl, du)
         if not (np.isfinite(dv).all() and np.isfinite(dw).all() and np.isfinite(db)):
@@ -186,7 +187,8 @@ class InteriorPoint(Resumable):
 
     def _rounding(self, alpha: Array) -> float:
         """Return how much of ``alpha' K alpha`` may be rounding: in rows of huge scale large terms cancel."""
-        return float(np.finfo(float).eps) * dot(np.abs(alpha), np.sqrt(self.diag)) ** 2
+        length = dot(np.abs(alpha), np.sqrt(self.diag))
+        return float(np.finfo(float).eps) * length * length
 
     def _open(self, ledger: Ledger) -> float:
         """Return the gap as the complementary products have it."""

@@ -61,7 +61,7 @@ class LinearProgram:
         self.size = max(float(np.sqrt(np.square(self.vectors).sum(axis=1).max(initial=0.0))), TINY)
         corner = np.where(box.p > 0, box.high, box.low)
         level = self._reached(corner.sum(axis=0))
-        share = min(1.0, float((box.p * corner).sum()) / max(level**2, TINY)) or 1.0
+        share = min(1.0, float((box.p * corner).sum()) / max(level * level, TINY)) or 1.0
         self.unit = max(share * float(problem.cost.max(initial=0.0)), TINY)
         self.held = np.zeros((2, len(self.vectors)), bool)
         self.kernels, self.signs = np.empty(0, np.int64), np.empty(0)

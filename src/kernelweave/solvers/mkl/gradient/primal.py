@@ -136,7 +136,7 @@ class PrimalSolver(Resumable):
     def primal(self, norms: Array, beta: Array, f: Array, b: float) -> float:
         """Return the primal objective at block norms, weights, outputs with the intercept, and the intercept."""
         value = self.regularizer(norms, beta) + dot(self.cost, self.problem.loss.value(f, self.y))
-        return value + (0.5 * b**2 if self.problem.intercept == "regularized" else 0.0)
+        return value + (0.5 * b * b if self.problem.intercept == "regularized" else 0.0)
 
     def dual(self, seen: PrimalEvaluation) -> DualPoint:
         """Return the better of two dual points: the slopes of a look, and their best multiple by one Newton step.

@@ -64,7 +64,7 @@ class Model:
 
     def norm_term(self, norms: Array) -> float:
         """Return half the square of the group norm."""
-        return 0.5 * float(self.rest + (norms**self.r).sum()) ** (2.0 / self.r)
+        return 0.5 * float((self.rest + (norms**self.r).sum()) ** (2.0 / self.r))
 
     def _newton(self, u: Array, slope: Array, norms: Array) -> float:
         """Move the blocks that are not zero by a Newton step; return what it was to gain, 0 where it is impossible."""

@@ -162,7 +162,7 @@ class BlockCoordinate(PrimalSolver):
     def _stay(self, seen: PrimalEvaluation) -> Array:
         """Return which blocks stay in the working set: those in use, and others of it that are near to being so."""
         used = seen.norms > 0
-        size = float((seen.norms**self.r).sum()) ** (1.0 / self.r)
+        size = float((seen.norms**self.r).sum() ** (1.0 / self.r))
         for stay in (used | (self.working & self.alive & (np.sqrt(seen.q) > NEAR * size)), used):
             if self.sizes[stay].sum() <= MOST_COLUMNS // 2 or self.design.width <= MOST_COLUMNS:
                 return stay
@@ -181,7 +181,7 @@ class BlockCoordinate(PrimalSolver):
 
     def _violations(self, seen: PrimalEvaluation) -> Array:
         """Return how far each block is from its optimality condition, (m,)."""
-        norms, size = seen.norms, float((seen.norms**self.r).sum()) ** (1.0 / self.r)
+        norms, size = seen.norms, float((seen.norms**self.r).sum() ** (1.0 / self.r))
         pull = np.zeros(len(norms))
         used = norms > 0
         pull[used] = size ** (2.0 - self.r) * norms[used] ** (self.r - 2.0)
@@ -224,7 +224,7 @@ class BlockCoordinate(PrimalSolver):
 
     def _objective(self, w: Array, f: Array, b: float) -> float:
         norms = np.sqrt(block_squares(w, self.design.offsets))
-        value = 0.5 * float((norms**self.r).sum()) ** (2.0 / self.r) + dot(
+        value = 0.5 * float((norms**self.r).sum() ** (2.0 / self.r)) + dot(
             self.cost, self.problem.loss.value(f, self.y)
         )
         return value + (0.5 * b * b if self.problem.intercept == "regularized" else 0.0)

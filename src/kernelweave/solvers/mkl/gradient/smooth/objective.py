@@ -35,7 +35,7 @@ class SmoothedDual:
         q = G @ alpha
         outputs = softmax(q / self.lam) @ G
         shift = float(alpha.sum()) if problem.intercept == "regularized" else 0.0
-        linear = float((box.p * v).sum() - 0.5 * (box.ridge * v * v).sum()) - 0.5 * shift**2
+        linear = float((box.p * v).sum() - 0.5 * (box.ridge * v * v).sum()) - 0.5 * shift * shift
         value = -linear + 0.5 * self.lam * float(logsumexp(q / self.lam) - np.log(len(q)))
         return value, outputs + shift + box.ridge * v - box.p, q
 

@@ -36,5 +36,5 @@ def evaluate_once(solver: PrimalSolver, problem: MKLProblem, w: Array, b: float)
     value = solver.regularizer(seen.norms, seen.beta) + dot(
         problem.cost, problem.loss.value(seen.f - seen.b + b, problem.targets[0])
     )
-    value += 0.5 * b**2 if problem.intercept == "regularized" else 0.0
+    value += 0.5 * b * b if problem.intercept == "regularized" else 0.0
     return PrimalPoint(seen.alpha[None], np.array([b]), value, seen.beta, w[None]), seen.dual

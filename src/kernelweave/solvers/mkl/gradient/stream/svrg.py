@@ -207,7 +207,7 @@ class SVRGStream(SVRG):
 
     def _regularizer(self, w: Array, b: float) -> float:
         norms = np.sqrt(block_squares(w, self.design.offsets))
-        pull = 0.5 * b**2 if self.problem.intercept == "regularized" else 0.0
+        pull = 0.5 * b * b if self.problem.intercept == "regularized" else 0.0
         return self.regularizer(norms, self.weights(norms)) + pull
 
 

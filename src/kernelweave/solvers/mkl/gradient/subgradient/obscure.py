@@ -58,7 +58,7 @@ class Obscure(Subgradient):
         self.best = dot(self.cost, problem.loss.value(np.zeros(len(self.y)), self.y))
         typical = loops.group_norm(self.design.squares()[:, 0], self.q)
         self.knobs[loops.RULE] = loops.ONLINE
-        self.knobs[loops.ETA] = self.eta or 1.0 / max(typical**2, TINY)
+        self.knobs[loops.ETA] = self.eta or 1.0 / max(typical * typical, TINY)
         if self.w.any():
             self.theta[:] = self.q * self.gradient(self.w)
             self._begin_batch(self.evaluate(self.w, self.b).primal)
