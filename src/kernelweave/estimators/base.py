@@ -14,16 +14,17 @@ from functools import cache
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kernelweave.data.errors import Incomparable
 from kernelweave.data.stores import is_stored
 from kernelweave.engines import Engine, choose_engine, idle_cores, is_client
 from kernelweave.estimators.advice import Facts
+from kernelweave.estimators.callbacks import CallbackBridge, CallbackSupportMixin, Kept
 from kernelweave.estimators.checks.inputs import new_rows, positive, training_rows
 from kernelweave.estimators.files.misfit import UNREADABLE, misfit
 from kernelweave.estimators.fitting import Begun, make_monitor, show_compilation
+from kernelweave.estimators.html import Shown
 from kernelweave.estimators.kernel_list import KernelList
 from kernelweave.estimators.planning.sharding import by_parts, stored_rows
 from kernelweave.estimators.planning.stored import loaded, memory_left, part_by_part
@@ -38,7 +39,7 @@ Array = np.ndarray
 INTERCEPTS = {True: "free", "regularized": "regularized", False: "none"}
 
 
-class Estimator(BaseEstimator, ABC):
+class Estimator(CallbackSupportMixin, Shown, ABC):
     """The parts that all estimators have; a subclass says what it learns (`_learns`) and with which kernels."""
 
     _learns: TargetKind
@@ -48,6 +49,8 @@ class Estimator(BaseEstimator, ABC):
     """Bytes of the rows of a store that were read into memory."""
     _record: Checkpoint | None = None
     """What the runs of a fit write down, while it lasts."""
+    _callback_bridge: CallbackBridge | None = None
+    """What tells scikit-learn's callbacks of a fit, while it lasts."""
 
     @classmethod
     @cache
@@ -146,7 +149,12 @@ class Estimator(BaseEstimator, ABC):
 
     def _monitor(self) -> Monitor:
         """Return what watches the runs of a fit."""
-        return make_monitor(self.callbacks, self.verbose, idle_cores(self.engine, self.n_jobs))
+        return make_monitor(self.callbacks, self.verbose, idle_cores(self.engine, self.n_jobs), self._callback_bridge)
+
+    def _keeps_by(self, kept: Kept, outputs: int) -> None:
+        """Let scikit-learn's callbacks have the model after each iteration: with one output, it is that of one run."""
+        if self._callback_bridge is not None and outputs == 1:
+            self._callback_bridge.kept = kept
 
     def __sklearn_clone__(self) -> Self:
         """Return a clone that works with the same client of a cluster, which cannot be copied."""

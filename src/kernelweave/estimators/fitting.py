@@ -131,16 +131,17 @@ def show_plan(plan: Any, verbose: int) -> None:
         logger.info("held as %s", plan)
 
 
-def make_monitor(callbacks: Iterable[Monitor], verbose: int, idle: int = 0) -> Monitor:
+def make_monitor(callbacks: Iterable[Monitor], verbose: int, idle: int = 0, bridge: Monitor | None = None) -> Monitor:
     """Return one monitor that logs and asks every callback; a true answer of any stops the run.
 
     Parameters
     ----------
     idle : cores that nobody asked for; the log says once of a run that takes long that they would help
+    bridge : one more callback, for those of scikit-learn
     """
     if callable(callbacks):
         raise TypeError(f"callbacks={callbacks!r} is one function; give a list, callbacks=[...].")
-    callbacks, hints = tuple(callbacks), [idle] if idle else []
+    callbacks, hints = (*callbacks, *([] if bridge is None else [bridge])), [idle] if idle else []
 
     def monitor(progress: Progress) -> bool:
         if verbose and hints and progress.seconds > LONG:

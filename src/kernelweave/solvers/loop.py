@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol
 
 from kernelweave.solvers.certificate import Ledger, PrimalPoint
@@ -80,7 +81,8 @@ def limits_of(solver: Any) -> Limits:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a monitor gets after each iteration; `extra` are the further columns of the trace, such as errors.
+    """What a monitor gets after each iteration; `extra` are the further columns of the trace, such as errors, and
+    `result` returns what the run would end with here.
 
     Where a run goes on from a checkpoint, or is found finished in it, the monitor gets its last iteration first, with
     `resumed` set.
@@ -93,6 +95,7 @@ class Progress:
     gap: float
     extra: Mapping[str, float] = field(default_factory=dict)
     resumed: bool = False
+    result: Callable[[], Result] | None = field(default=None, repr=False, compare=False)
 
     def further(self) -> str:
         """Return what else is known of an iteration, as the end of a line.
@@ -197,7 +200,9 @@ class Course:
         seconds, (primal, dual), gap = time.perf_counter() - self.began, self.values, self.ledger.gap
         self.trace.add(seconds=seconds, primal=primal, dual=dual, gap=gap, **extra)
         self.within = False
-        asked = self.monitor(Progress(self.iteration, seconds, primal, dual, gap, extra)) if self.monitor else None
+        here = partial(self.result, "interrupted")
+        told = Progress(self.iteration, seconds, primal, dual, gap, extra, result=here)
+        asked = self.monitor(told) if self.monitor else None
         if gap <= self.stop.tol or asked:
             return "tol" if gap <= self.stop.tol else "interrupted"
         spent = int(getattr(self.solver, "spent", 0))

@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelweave.data.atomic import PathLike
+from kernelweave.data.html import lattices_html
 from kernelweave.data.lattices.build import (
     EPSILON,
     LatticeError,
@@ -363,6 +364,9 @@ class Lattices:
             low, high = int(counts.min()), int(counts.max())
             span = f", {low} arcs each" if low == high else f", {low} to {high} arcs"
         return f"<{len(self)} lattices, {self.alphabet.name}{span}>"
+
+    def _repr_html_(self) -> str:
+        return lattices_html(self)
 
     def save(self, path: PathLike) -> None:
         """Write the rows to one file that `open` can map; the file appears whole or not at all."""

@@ -12,6 +12,7 @@ import numpy as np
 from kernelweave.data.atomic import PathLike
 from kernelweave.data.blocks import PART_ROWS, spans
 from kernelweave.data.errors import ParameterError
+from kernelweave.data.html import sequences_html
 from kernelweave.data.rows import (
     as_ids,
     check_parts,
@@ -281,6 +282,9 @@ ACGT (unknown='mask' keeps such letters, matching nothing).
         if self.is_fixed_length:
             span = f", {self.shape[1]} letters each"
         return f"<{len(self)} sequences, {self.alphabet.name}{span}>"
+
+    def _repr_html_(self) -> str:
+        return sequences_html(self)
 
     def save(self, path: PathLike) -> None:
         """Write the rows to one file that `open` can map; the file appears whole or not at all."""

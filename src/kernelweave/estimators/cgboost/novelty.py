@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelweave.estimators.base import Array
+from kernelweave.estimators.callbacks import watched
 from kernelweave.estimators.cgboost.base import CGBoostEstimator
 from kernelweave.estimators.cgboost.holdout import ValidationRows
 from kernelweave.estimators.checks.inputs import new_rows, targets
@@ -148,6 +149,7 @@ class CGBoostNovelty(Detecting, CGBoostEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
+    @watched
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, validation: Any = None) -> Self:
         """Learn where the rows of X lie; y is ignored.
 

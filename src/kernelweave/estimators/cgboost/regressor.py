@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from kernelweave.estimators.callbacks import watched
 from kernelweave.estimators.cgboost.base import CGBoostEstimator
 from kernelweave.estimators.cgboost.holdout import ValidationRows
 from kernelweave.estimators.checks.inputs import new_rows, real_targets
@@ -159,6 +160,7 @@ class CGBoostRegressor(Regressing, CGBoostEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
+    @watched
     def fit(self, X: Any, y: Any, sample_weight: Any = None, validation: Any = None) -> Self:
         """Learn from the rows of X and their real targets y (n,), weighted by sample_weight (n,).
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Real
 from typing import Any
 
@@ -127,6 +127,7 @@ class MKLEstimator(Estimator):
         cramped = False
         for attempt in range(1, ATTEMPTS + 1):
             problems = self._problems(operators, rows.targets)
+            self._keeps_by(partial(_keep_one, rows, targets.cost, X, operators), len(problems))
             results = self._proved(self._solve_all(problems, starts), problems, rows.X)
             if starts is not None or not self._rounding_opens(results, operators):
                 break
@@ -330,3 +331,8 @@ class MKLEstimator(Estimator):
             return FeatureExpansion(self.kernels_, self.reference_, coef, self.coef_offsets_, self.coef_codes_)
         weights = np.broadcast_to(np.atleast_2d(self.kernel_weights_), (len(self.intercept_), len(self.kernels_)))
         return RowExpansion.weighted(self.kernels_, self.reference_, weights, self.dual_coef_)
+
+
+def _keep_one(rows: DistinctRows, cost: Array, X: Any, operators: Any, model: MKLEstimator, result: Result) -> None:
+    """Set what a model would have learned if its only run had ended with this result."""
+    model._keep_all(rows.spread([result], cost), X, operators)

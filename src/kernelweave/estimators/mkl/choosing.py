@@ -10,6 +10,7 @@ import numpy as np
 
 from kernelweave.engines import Remote
 from kernelweave.estimators.base import Array, Estimator
+from kernelweave.estimators.callbacks import HOSTS, watched
 from kernelweave.estimators.checks.inputs import positive
 from kernelweave.estimators.cv.bound import Bound
 from kernelweave.estimators.cv.results import best_of, results_table
@@ -22,8 +23,6 @@ from kernelweave.solvers.mkl import MKL_SOLVERS
 
 NORMS = (1.0, 2.0)
 """Norms to choose from, where the solver is for both."""
-HOSTS = ("_parent_", "_skl_")
-"""How attributes begin that scikit-learn's pipelines and searches set while an estimator is fitted, for callbacks."""
 OWN = ("Cs", "norms", "grid", "cv", "scoring")
 """Parameters about the choice, which a model of given C and norm does not have."""
 
@@ -68,6 +67,7 @@ class Choosing(MKLEstimator):
         further = [dict(zip(grid, values)) for values in product(*grid.values())]
         return [{**one, "norm": p, "C": float(C)} for one in further for p in self._tried_norms for C in self.Cs]
 
+    @watched
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose the setting by cross-validation, then learn from all rows with it.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from kernelweave.estimators.callbacks import watched
 from kernelweave.estimators.mkl.streaming import StreamingClassifier
 from kernelweave.estimators.predicting import Classifying
 
@@ -132,6 +133,7 @@ class MKLClassifier(Classifying, StreamingClassifier):
         self.callbacks = callbacks
         self.verbose = verbose
 
+    @watched
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from the rows of X and their labels.
 

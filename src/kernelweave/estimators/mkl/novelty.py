@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from kernelweave.estimators.callbacks import watched
 from kernelweave.estimators.mkl.base import MKLEstimator
 from kernelweave.estimators.predicting import Detecting
 
@@ -104,6 +105,7 @@ class MKLNovelty(Detecting, MKLEstimator):
         self.callbacks = callbacks
         self.verbose = verbose
 
+    @watched
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn where the rows of X lie; y is ignored."""
         X = self._rows(X)

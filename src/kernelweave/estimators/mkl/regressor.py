@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from kernelweave.estimators.callbacks import watched
 from kernelweave.estimators.mkl.streaming import StreamingRegressor
 from kernelweave.estimators.predicting import Regressing
 
@@ -122,6 +123,7 @@ class MKLRegressor(Regressing, StreamingRegressor):
         self.callbacks = callbacks
         self.verbose = verbose
 
+    @watched
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from the rows of X and their real targets y (n,), weighted by sample_weight (n,)."""
         X = self._rows(X)

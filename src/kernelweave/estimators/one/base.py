@@ -58,6 +58,7 @@ class KernelEstimator(Estimator):
     def _learn(self, X: Any, targets: Targets, rows: DistinctRows, operator: Operator) -> None:
         """Solve the problem of each output on the bound kernel, and set the fitted attributes."""
         problems = self._problems(rows, operator)
+        self._keeps_by(lambda model, result: model._keep_one(result, problems[0], rows, targets.cost, X), len(problems))
         results = self._solve(problems)
         refuse_if_noise_counts([self.kernel_], rows.X, results, self.tol, NEEDED)
         results = rows.spread(results, targets.cost)
@@ -106,6 +107,10 @@ class KernelEstimator(Estimator):
         """Return the solver of a problem, and remember which it is, and why."""
         self.solver_, self.solver_why_, solver = choose_svm_solver(self.solver, problem, self.solver_params)
         return solver
+
+    def _keep_one(self, result: Result, problem: Problem, rows: DistinctRows, cost: Array, X: Any) -> None:
+        """Set what would have been learned if the only run had ended with this result."""
+        self._keep(rows.spread([proved_for_one(result, problem, self.tol)], cost), X)
 
     def _keep(self, results: list[Result], X: Any) -> None:
         alpha = np.stack([result.primal.alpha for result in results])

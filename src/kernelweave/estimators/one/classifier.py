@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from kernelweave.estimators.callbacks import watched
 from kernelweave.estimators.one.base import KernelEstimator
 from kernelweave.estimators.predicting import Classifying
 
@@ -113,6 +114,7 @@ class KernelClassifier(Classifying, KernelEstimator):
         self.callbacks = callbacks
         self.verbose = verbose
 
+    @watched
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from the rows of X and their labels.
 

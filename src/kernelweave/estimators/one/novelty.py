@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from kernelweave.estimators.callbacks import watched
 from kernelweave.estimators.one.base import KernelEstimator
 from kernelweave.estimators.predicting import Detecting
 
@@ -100,6 +101,7 @@ class KernelNovelty(Detecting, KernelEstimator):
         self.callbacks = callbacks
         self.verbose = verbose
 
+    @watched
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn where the rows of X lie; y is ignored."""
         X = self._rows(X)

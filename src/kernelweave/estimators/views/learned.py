@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from kernelweave.data.kinds import n_rows
 from kernelweave.estimators.checks.inputs import new_rows
 from kernelweave.kernels import Kernel, Sum, reference
 
@@ -94,3 +95,8 @@ class KernelTransformer(TransformerMixin, BaseEstimator):
         """Return the values of the learned kernel with the training rows, (rows, training rows)."""
         check_is_fitted(self, "kernel_")
         return self.kernel_.gram(new_rows(self.estimator_, X, self.estimator_._used_kernels), self.reference_)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Return a name for each training row, whose kernel values are the columns."""
+        check_is_fitted(self, "kernel_")
+        return np.array([f"row{number}" for number in range(n_rows(self.reference_))], dtype=object)
