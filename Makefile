@@ -16,7 +16,7 @@ PEERS := $(BENCH)/.ready
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-processors test-wheel dist campaign lint types imports format docs bench-env clean
+.PHONY: help setup demo test test-slow test-processors test-oldest test-wheel dist campaign lint types imports format docs bench-env clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -35,6 +35,9 @@ test-slow: $(DEV)  ## the tests that take minutes
 
 test-processors: $(DEV)  ## tests that compare numbers, as other processors would run them (ALL=1: every fast test)
 	@$(ONE_THREAD) $(BIN)/python tests/processors.py $(if $(ALL),--all) $(if $(ONLY),--only $(ONLY)) -- -n $(WORKERS) --maxprocesses 8
+
+test-oldest:  ## the fast tests with the lowest versions that pyproject.toml allows, in .oldest (ONLY="tests/io ...")
+	@$(ONE_THREAD) $(PYTHON) tests/oldest.py -- -n $(WORKERS) --maxprocesses 8 $(ONLY)
 
 campaign: $(DEV)  ## an hour of damaged files, forged models, kills, extremes and soak (MINUTES=5: a slice)
 	@$(ONE_THREAD) $(BIN)/python -m tests.campaign $(if $(MINUTES),--minutes $(MINUTES)) $(CAMPAIGN)
