@@ -33,9 +33,9 @@ def test_the_path_from_peaks_to_windows(tmp_path):
     letters = [line.split("\t") for line in (tmp_path / "letters.bedgraph").read_text().splitlines()]
     assert len(letters) == 200 * len(summits)
     effects = [line.split("\t") for line in (tmp_path / "ranked.tsv").read_text().splitlines()]
-    weakened = [int(line[1]) for line in effects[1:9]]  # below a line of names
+    weakened = [int(line[1]) for line in effects[1:21]]  # below a line of names
     near = sum(any(abs(place - summit) < 40 for summit in summits) for place in weakened)
-    assert near >= 5  # four in a hundred of all letters lie that near
+    assert near >= 6  # of twenty letters anywhere, less than one lies that near
 
 
 def motifs(path):
