@@ -17,6 +17,7 @@ training and compilation do not count.
 from __future__ import annotations
 
 import argparse
+import csv
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from typing import Any
 import numpy as np
 
 import kernelweave as kw
-from common import Row, conditions, peak_memory, show, timed, write_csv, write_picture
+from common import RESULTS, Row, conditions, peak_memory, show, timed, write_csv, write_picture
 from kernelweave.plots.style import BLUE, figure, quiet
 
 AIM = 600.0
@@ -96,7 +97,18 @@ def main() -> None:
             print(show(lines[-1:]), flush=True)
     print(show(lines))
     print(f"aim: 1,000,000 within {AIM:.0f} s of wall time on two cores")
+    lines += former({str(line["model"]) for line in lines})
     print(write_csv("variants_speed", lines), write_picture("variants_speed", picture(lines)))
+
+
+def former(models: set[str]) -> list[Row]:
+    """Return the results of former runs with other models."""
+    path = RESULTS / "variants_speed.csv"
+    if not path.exists():
+        return []
+    with open(path, newline="") as file:
+        found = [line for line in csv.DictReader(file) if line["model"] not in models]
+    return [{name: value if name == "model" else float(value) for name, value in line.items()} for line in found]
 
 
 def picture(lines: list[Row]) -> object:

@@ -8,8 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelweave.interpret import NGramWeight, top_ngrams
-from kernelweave.plots.kmers import AGAINST
-from kernelweave.plots.style import BLUE, GREY, figure, quiet
+from kernelweave.plots.style import AGAINST, BLUE, GREY, figure, quiet
 
 LONGEST_NAME = 40
 """Letters of an n-gram that are written out; the middle of longer ones is left out."""

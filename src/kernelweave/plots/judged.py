@@ -1,4 +1,4 @@
-"""Pictures of held-out calls: who is taken for whom, and whether probabilities keep their word."""
+"""Pictures of held-out calls: who is taken for whom, whether probabilities keep their word, how scores are spread."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelweave.interpret import ClassReport, Reliability, class_report, reliability
-from kernelweave.plots.style import BLUE, GREY, figure, quiet
+from kernelweave.plots.style import BLUE, GREY, TINTS, figure, plain, quiet
 
 MANY_CLASSES = 12
 """Classes up to which the cells of a confusion picture carry their counts."""
@@ -121,4 +121,86 @@ class CalibrationDisplay:
         axes.set(xlabel="probability", ylabel="share of positive rows", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         axes.set_title(f"Brier {found.brier:.3f}, calibration error {found.error:.3f}")
         quiet(axes)
+        return self
+
+
+@dataclass
+class ScoresDisplay:
+    """How decision values are spread, a histogram for each class; build it with `from_scores` or `from_estimator`.
+
+    Attributes
+    ----------
+    edges : (bins + 1,) of the bins
+    counts : the rows of each class in each bin: label -> (bins,)
+    threshold : from which on rows are called positive
+    figure_, ax_ : the last drawing
+
+    Examples
+    --------
+    >>> found = ScoresDisplay.from_scores([0, 0, 1, 1], [-1.0, -0.2, 0.1, 2.0], bins=3)
+    >>> {label: counts.tolist() for label, counts in found.counts.items()}
+    {0: [2, 0, 0], 1: [0, 1, 1]}
+    """
+
+    edges: np.ndarray
+    counts: dict[Any, np.ndarray]
+    threshold: float
+    figure_: Any = field(default=None, init=False, repr=False)
+    ax_: Any = field(default=None, init=False, repr=False)
+
+    @classmethod
+    def from_scores(cls, y_true: Any, scores: Any, *, threshold: float = 0.0, bins: int = 40) -> Self:
+        """Count decision values; nothing is drawn yet.
+
+        Parameters
+        ----------
+        y_true : (n,) labels of two or more classes
+        scores : (n,) decision values
+        threshold : from which on rows are called positive
+        bins : how many
+        """
+        y, values = np.asarray(y_true), np.asarray(scores, dtype=float)
+        if len(y) != len(values) or not len(y):
+            raise ValueError(f"There are {len(y)} labels for {len(values)} decision values; expected one for each.")
+        edges = np.histogram_bin_edges(values, bins)
+        return cls(edges, {c: np.histogram(values[y == c], edges)[0] for c in np.unique(y).tolist()}, threshold)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, target: Any = None, bins: int = 40) -> Self:
+        """Count the decision values of rows.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+        X, y : rows that it was not trained on, and their labels
+        target : the class whose decision value is meant, for a model of several classes
+        bins : how many
+        """
+        scores, classes = np.asarray(estimator.decision_function(X)), np.asarray(estimator.classes_)
+        if scores.ndim == 2:
+            if target not in classes.tolist():
+                raise ValueError(f"target={target!r} is not one of the classes, which are {classes.tolist()}.")
+            scores = scores[:, classes.tolist().index(target)]
+        stored = getattr(estimator, "threshold_", None)
+        return cls.from_scores(y, scores, threshold=0.0 if stored is None else stored.value, bins=bins)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the histograms over one another, and the threshold as a broken line.
+
+        Parameters
+        ----------
+        ax : matplotlib axes; None for a new figure
+        """
+        if ax is None:
+            _, ax = figure(1, 1, (6.4, 3.4))
+        self.ax_, self.figure_ = ax, ax.figure
+        hues = [TINTS[0], BLUE] if len(self.counts) == 2 else [BLUE, *TINTS]
+        for number, (label, counts) in enumerate(self.counts.items()):
+            name, hue = f"{plain(str(label))}, {counts.sum()} rows", hues[number % len(hues)]
+            ax.stairs(counts, self.edges, fill=True, color=hue, alpha=0.35, linewidth=0)
+            ax.stairs(counts, self.edges, color=hue, linewidth=1.5, label=name)
+        ax.axvline(self.threshold, color=GREY, linewidth=1.2, linestyle=(0, (4, 3)), label="threshold")
+        ax.set(xlabel="decision value", ylabel="rows", ylim=(0, None))
+        ax.legend(frameon=False, fontsize=9, ncols=3, loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2)
+        quiet(ax)
         return self

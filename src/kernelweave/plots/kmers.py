@@ -9,16 +9,14 @@ import numpy as np
 
 from kernelweave.interpret import Kmer, Poim, poim, top_kmers
 from kernelweave.plots.positional import Signals, legend_above, position_label, shade
-from kernelweave.plots.style import BLUE, GREY, figure, quiet
+from kernelweave.plots.style import AGAINST, BLUE, GREY, diverging, figure, quiet
 
-AGAINST = "#D55E00"
-"""The vermilion of the Okabe-Ito palette: k-mers that speak against the class."""
-DIVERGING = "PuOr_r"
-"""Orange for positive, purple for negative, white for none: distinguished by all eyes."""
 SMALL = 1e-300
 """Scale of a picture of zeros."""
 SHORTEST_AXIS = 10.0
 """Positions that the axis of places shows at least."""
+SPARE = 8
+"""How many times as many k-mers are listed as are drawn: many lie inside others."""
 MARGIN, LETTER = 0.04, 1 / 50
 """Shares of that axis: free at each end, and for a letter of a name."""
 
@@ -91,7 +89,7 @@ class PoimDisplay:
         limit = max(float(np.abs(values).max()), SMALL)
         extent = (-origin - 0.5, values.shape[1] - origin - 0.5, len(kept) - 0.5, -0.5)
         drawn = ax.imshow(
-            values, cmap=DIVERGING, vmin=-limit, vmax=limit, aspect="auto", extent=extent, interpolation="nearest"
+            values, cmap=diverging(), vmin=-limit, vmax=limit, aspect="auto", extent=extent, interpolation="nearest"
         )
         names = [self.poim.kmers[z] for z in kept]
         ax.set_yticks(np.arange(len(kept)), names, fontsize=6 if len(kept) > 20 else 9, family="monospace")
@@ -111,7 +109,8 @@ class PoimDisplay:
 class KmerDisplay:
     """The best k-mers of a model: where each one stands, and what it adds to the decision value.
 
-    Build it with `from_estimator`.
+    Build it with `from_estimator`, which leaves out k-mers that say again what a better one says: those inside it at
+    the same place, and those around it.
 
     Attributes
     ----------
@@ -141,7 +140,7 @@ class KmerDisplay:
         ----------
         model, n, k, by, target : as for `kernelweave.interpret.top_kmers`
         """
-        return cls(top_kmers(model, n, k, by=by, target=target))
+        return cls(distinct(top_kmers(model, SPARE * n, k, by=by, target=target))[:n])
 
     def plot(self, axes: Any = None, *, signals: Signals | None = None, origin: int = 0) -> Self:
         """Draw, from the first position to the last, the place of each k-mer (left) and its weight (right).
@@ -174,7 +173,9 @@ class KmerDisplay:
             start = kmer.position - origin - 0.5
             ax.hlines(row, start, start + len(kmer.kmer), color=_hue(kmer), linewidth=5.0)
             ax.annotate(kmer.kmer, (start, row), (-4, 0), textcoords="offset points", **style)
-        ax.set_yticks(np.arange(len(kmers)), [str(kmer.position - origin) for kmer in kmers], fontsize=8)
+        firsts = [kmer.position - origin for kmer in kmers]
+        names = [str(a) if a != b else "" for a, b in zip(firsts, [None, *firsts])]
+        ax.set_yticks(np.arange(len(kmers)), names, fontsize=8)
         ax.set(xlim=(low, high), ylim=(len(kmers) - 0.4, -0.6), xlabel=position_label(origin), ylabel="first position")
         ax.locator_params(axis="x", integer=True)
         quiet(ax)
@@ -190,6 +191,28 @@ class KmerDisplay:
         ax.set(xlabel="adds to the decision value", ylim=(len(kmers) - 0.4, -0.6))
         ax.locator_params(axis="x", nbins=4)
         quiet(ax)
+
+
+def distinct(kmers: list[Kmer]) -> list[Kmer]:
+    """Return the k-mers that neither lie inside one that comes before them, at the same place, nor hold one.
+
+    Examples
+    --------
+    >>> some = Kmer("CAG", 3, 2.0), Kmer("AG", 4, 1.0), Kmer("TG", 4, 1.0), Kmer("ACAG", 2, 0.5)
+    >>> [one.kmer for one in distinct(list(some))]
+    ['CAG', 'TG']
+    """
+    found: list[Kmer] = []
+    for kmer in kmers:
+        if not any(_inside(kmer, other) or _inside(other, kmer) for other in found):
+            found.append(kmer)
+    return found
+
+
+def _inside(part: Kmer, whole: Kmer) -> bool:
+    """Tell whether a k-mer is a part of another one, letter by letter at the same positions."""
+    start = part.position - whole.position
+    return start >= 0 and whole.kmer[start : start + len(part.kmer)] == part.kmer
 
 
 def _limits(kmers: list[Kmer], origin: int) -> tuple[float, float]:

@@ -9,12 +9,10 @@ from typing import Any, Self
 import numpy as np
 
 from kernelweave.interpret import weights_by_degree, weights_by_position
-from kernelweave.plots.style import BLUE, GREY, figure, quiet
+from kernelweave.plots.style import BLUE, GREY, TINTS, figure, quiet
 
 Signals = Mapping[str, tuple[int, int]]
 
-TINTS = ("#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
-"""Okabe-Ito colours that stand back behind blue curves."""
 MOST_TICKS = 20
 """Degrees up to which each bar has its number."""
 
@@ -83,14 +81,15 @@ class DegreeWeightsDisplay:
         other = float(np.mean([one.other for one in found]))
         return cls(found[0].degrees, mean, low, high, other, confidence, found[0].learned)
 
-    def plot(self, ax: Any = None, *, color: str = BLUE) -> Self:
+    def plot(self, ax: Any = None, *, color: str | None = None) -> Self:
         """Draw one bar for each degree.
 
         Parameters
         ----------
         ax : matplotlib axes; None for a new figure
-        color : of the bars
+        color : of the bars; None for blue, and grey where nothing was learned
         """
+        color = color or _colour(self.learned)
         if ax is None:
             _, ax = figure(1, 1, (max(5.0, 2.4 + 0.26 * len(self.degrees)), 3.8))
         self.ax_, self.figure_ = ax, ax.figure
@@ -178,7 +177,9 @@ class PositionWeightsDisplay:
         other = float(np.mean([one.other for one in found]))
         return cls(found[0].starts, found[0].stops, mean, low, high, other, confidence, found[0].learned)
 
-    def plot(self, ax: Any = None, *, signals: Signals | None = None, origin: int = 0, color: str = BLUE) -> Self:
+    def plot(
+        self, ax: Any = None, *, signals: Signals | None = None, origin: int = 0, color: str | None = None
+    ) -> Self:
         """Draw the weight per position, a step for each window.
 
         Parameters
@@ -186,8 +187,9 @@ class PositionWeightsDisplay:
         ax : matplotlib axes; None for a new figure
         signals : name -> (first position, one past the last), shaded
         origin : position that is shown as 0, the splice site for example
-        color : of the curve
+        color : of the curve; None for blue, and grey where nothing was learned
         """
+        color = color or _colour(self.learned)
         if ax is None:
             _, ax = figure(1, 1, (9.0, 3.8))
         self.ax_, self.figure_ = ax, ax.figure
@@ -235,6 +237,10 @@ def legend_above(ax: Any, columns: int = 5) -> None:
 def _share(learned: bool) -> str:
     """Say what is drawn; weights that nothing was learned about are not shown as if there were."""
     return "share of the kernel weight" if learned else "share of the kernel weight\n(as given, not learned)"
+
+
+def _colour(learned: bool) -> str:
+    return BLUE if learned else GREY
 
 
 def _some(models: Sequence[Any]) -> Sequence[Any]:

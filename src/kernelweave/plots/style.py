@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-BLUE, GREY = "#0072B2", "#6E6E6E"
-"""The blue of the Okabe-Ito palette, and a neutral grey for references."""
+BLUE, AGAINST, GREY = "#0072B2", "#D55E00", "#6E6E6E"
+"""The blue of the Okabe-Ito palette for what adds, its vermilion for what takes off, and a grey for references."""
+TINTS = ("#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
+"""Okabe-Ito colours that stand back behind blue curves."""
+DARK = 0.45
+"""Brightness of a tint below which letters on it are white."""
 
 
 def figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, Any]:
@@ -18,6 +22,43 @@ def quiet(ax: Any) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(color="#E4E4E4", linewidth=0.7)
     ax.set_axisbelow(True)
+
+
+def tint(share: float) -> str:
+    """Return the colour of a share from -1 (vermilion) over 0 (white) to 1 (blue).
+
+    Examples
+    --------
+    >>> tint(1.0), tint(0.0), tint(-2.0)
+    ('#0072b2', '#ffffff', '#d55e00')
+    """
+    end, part = (BLUE if share > 0 else AGAINST), min(abs(share), 1.0)
+    parts = [round(255 + part * (int(end[k : k + 2], 16) - 255)) for k in (1, 3, 5)]
+    return "#{:02x}{:02x}{:02x}".format(*parts)
+
+
+def ink(colour: str) -> str:
+    """Return the colour of letters that can be read on a colour.
+
+    Examples
+    --------
+    >>> ink("#ffffff"), ink("#0072b2")
+    ('#000000', '#ffffff')
+    """
+    red, green, blue = (int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5))
+    return "#ffffff" if 0.299 * red + 0.587 * green + 0.114 * blue < DARK else "#000000"
+
+
+def diverging() -> Any:
+    """Return the colour map of `tint`, for numbers from -limit to limit."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("adds", [AGAINST, "#FFFFFF", BLUE])
+
+
+def plain(text: str) -> str:
+    """Return a text of which matplotlib takes no letter for a formula."""
+    return text.replace("$", r"\$")
 
 
 def _pyplot() -> Any:

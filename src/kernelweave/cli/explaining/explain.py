@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from kernelweave.cli import options as o
+from kernelweave.cli.explaining.pictures import LOGOS, check_drawing, drawing
 from kernelweave.cli.options.groups import SHOW, option
 from kernelweave.cli.paths import check_readable, rows_of
 from kernelweave.cli.show import Output, on_terminal
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 WHY = "What to tell of each row"
 MOTIFS = 10
 """Motifs that are listed by default."""
-LOGOS = 12
-"""Rows whose letters are drawn; more are drawn as a map."""
 ARRAYS, BEDGRAPH = ".npz", (".bedgraph", ".bg", ".bedGraph")
 
 
@@ -61,7 +60,8 @@ class Telling:
         option(
             WHY,
             "Instead of the table, or beside --motifs: draw the letters of up to 12 rows, a map of more rows of one "
-            "length, or the motifs, into a .png, .pdf or .svg.",
+            "length, one long row as a track, highlighted texts, the paths of one lattice, the heaviest columns, or "
+            "the motifs, into a .png, .pdf or .svg.",
             metavar="FILE",
         ),
     ] = None
@@ -129,7 +129,7 @@ def explain(
         check_writable(out)
     fitted = placing.apply(load(model))
     if telling.plot is not None:
-        _check_drawing(telling.plot)
+        check_drawing(telling.plot)
     if telling.motifs is not None:
         check_writable(telling.motifs)
         _motifs(fitted, data, telling, reading, say)
@@ -283,30 +283,13 @@ def _motifs(fitted: Any, data: str, telling: Telling, reading: o.Reading, say: O
     say.note("written", f"{path}: {len(found)} motifs")
 
 
-def _check_drawing(plot: str) -> None:
-    """Raise where a picture cannot be written, before anything is computed."""
-    import os
-
-    from kernelweave.cli.evaluate import check_picture
-    from kernelweave.io import check_writable
-
-    check_picture(plot)
-    check_writable(plot)
-    os.environ.setdefault("MPLBACKEND", "Agg")
-
-
 def _picture(fitted: Any, data: str, telling: Telling, reading: o.Reading, say: Output) -> None:
-    """Draw the letters of a few rows, or a map of many."""
+    """Draw a few rows, or a map of many."""
     from kernelweave.cli.evaluate import save_picture
     from kernelweave.cli.flow import new_blocks
     from kernelweave.interpret.explain.explanation import joined
-    from kernelweave.plots import ExplanationMapDisplay, LogoDisplay
 
     told = joined([_explained(fitted, names, X, False) for names, X in new_blocks(data, fitted, reading)])
-    output, plot = _output(fitted, telling.target), str(telling.plot)
-    if len(told) <= LOGOS:
-        display: Any = LogoDisplay.from_explanation(told, range(len(told)), output=output)
-    else:
-        display = ExplanationMapDisplay.from_explanation(told, output)
-    save_picture(display.plot(), plot)
+    plot = str(telling.plot)
+    save_picture(drawing(told, _output(fitted, telling.target)).plot(), plot)
     say.result({"data": data, "plot": plot, "rows": len(told)}, [("drawn", f"{plot}: {len(told)} rows")])

@@ -1,4 +1,4 @@
-"""Letters as high as what they add: logos of explained rows and of motifs."""
+"""Letters as high as what they add: logos of explained rows, of motifs and of positional oligomer importance."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 
 from kernelweave.interpret.explain.explanation import Explanation
 from kernelweave.interpret.motifs.find import Motif
-from kernelweave.plots.style import GREY, figure, quiet
+from kernelweave.interpret.poim import Poim
+from kernelweave.plots.style import GREY, figure, plain, quiet
 
 Array = np.ndarray
 COLOURS = {"A": "#009E73", "C": "#0072B2", "G": "#E69F00", "T": "#D55E00", "U": "#D55E00"}
@@ -28,7 +29,7 @@ MOST = 12
 class LogoDisplay:
     """Letters as high as what they add; those that take off hang upside down below the line.
 
-    Build it with `from_explanation` or `from_motifs`.
+    Build it with `from_explanation`, `from_motifs` or `from_poim`.
 
     Attributes
     ----------
@@ -108,6 +109,26 @@ class LogoDisplay:
         names = [f"{motif.consensus}, {motif.n_sites} sites, {motif.total:+.2f} each" for motif in motifs]
         return cls(names, heights, motifs[0].letters, [1] * len(motifs), "bits")
 
+    @classmethod
+    def from_poim(cls, found: Poim, *, start: int = 0, end: int | None = None, origin: int = 0) -> Self:
+        """Take positional oligomer importance; a letter is as high as what seeing it changes on average.
+
+        That is the mean importance of the k-mers that have it, each as often as its other letters are drawn: the same
+        for every k.
+
+        Parameters
+        ----------
+        found : as `kernelweave.interpret.poim` gives it
+        start, end : the positions that are drawn, counted from 0; None for all up to the end
+        origin : the position that pictures show as 0
+        """
+        heights = letter_importance(found)[start:end]
+        if not len(heights):
+            raise ValueError(f"There is no letter to draw from position {start} to {end}.")
+        return cls(
+            ["importance of each letter"], [heights], found.alphabet.letters, [start - origin], "changes\nthe score"
+        )
+
     def plot(self, axes: Any = None) -> Self:
         """Draw a panel for each logo, below one another.
 
@@ -126,11 +147,28 @@ class LogoDisplay:
         self.figure_ = self.axes_[0].figure
         for ax, name, heights, start in zip(self.axes_, self.names, self.heights, self.starts, strict=True):
             _draw(ax, heights, self.letters, start)
-            ax.set_title(name.replace("$", r"\$"), fontsize=9, loc="left")
+            ax.set_title(plain(name), fontsize=9, loc="left")
             ax.set_ylabel(self.ylabel)
             quiet(ax)
         self.axes_[-1].set_xlabel("position")
         return self
+
+
+def letter_importance(found: Poim) -> Array:
+    """Return the importance of each letter at each position, (positions, letters), from that of k-mers.
+
+    E[s | a at p] is the mean of E[s | z at j] over the z with letter a at p - j, the other letters being drawn.
+    """
+    size, k = found.alphabet.size, found.k
+    grid = found.values.reshape(*[size] * k, -1)
+    out = np.empty((grid.shape[-1] + k - 1, size))
+    for offset in range(k):
+        means = np.moveaxis(grid, offset, 0)
+        for _ in range(k - 1):
+            means = np.tensordot(found.background, means, axes=(0, 1))
+        first = 0 if offset == 0 else grid.shape[-1] - 1  # behind the last k-mer's first letter, one place each
+        out[first + offset : grid.shape[-1] + offset] = means.T[first:]
+    return out
 
 
 def _draw(ax: Any, heights: Array, letters: tuple[str, ...], start: int) -> None:

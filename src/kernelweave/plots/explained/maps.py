@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelweave.interpret.explain.explanation import Explanation
-from kernelweave.plots.style import figure
+from kernelweave.plots.style import diverging, figure
 
 Array = np.ndarray
 MOST_ROWS = 2000
@@ -61,7 +61,7 @@ class ExplanationMapDisplay:
         return cls(values[order], decision[order], told.outputs[output])
 
     def plot(self, ax: Any = None, *, origin: int = 0) -> Self:
-        """Draw the map; orange adds, purple takes off; a dotted line stands where decision values change sign.
+        """Draw the map; blue adds, vermilion takes off; a dotted line stands where decision values change sign.
 
         Parameters
         ----------
@@ -74,7 +74,7 @@ class ExplanationMapDisplay:
         limit = float(np.quantile(np.abs(self.values), SATURATED)) or 1.0
         rows, letters = self.values.shape
         image = ax.imshow(
-            self.values, aspect="auto", cmap="PuOr_r", vmin=-limit, vmax=limit, interpolation="nearest",
+            self.values, aspect="auto", cmap=diverging(), vmin=-limit, vmax=limit, interpolation="nearest",
             extent=(-origin - 0.5, letters - origin - 0.5, rows, 0),
         )  # fmt: skip
         ax.set(xlabel="position", ylabel="rows, by decision value")
