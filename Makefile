@@ -60,8 +60,9 @@ format: $(DEV)  ## let ruff rewrite the layout and the order of imports
 	@$(BIN)/ruff check --quiet --fix .
 	@$(BIN)/ruff format .
 
-docs: $(DOCS)  ## build the manual into docs/_build/html
+docs: $(DOCS)  ## build the manual into docs/_build/html and look at every link and picture in it
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@$(BIN)/python docs/crawl.py docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 dist: $(DEV)  ## build the wheel and the source archive into dist/, the same bytes each time
@@ -75,7 +76,7 @@ test-wheel: dist  ## install the wheel into an empty environment and run the REA
 bench-env: $(PEERS)  ## create .bench with the peers that the benchmarks compare with
 
 clean:  ## remove what was built; the environments stay
-	@rm -rf build dist demo docs/_build docs/api docs/gallery docs/sg_execution_times.rst .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf build dist demo docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	@find $(wildcard $(SOURCES)) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps: an environment is touched again only when the requirements change.

@@ -24,6 +24,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx_gallery.gen_gallery",
     "architecture",
+    "benchmarks",
     "tables",
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
@@ -44,6 +45,7 @@ html_theme_options = {
 }
 html_show_sourcelink = False
 html_static_path = ["_static"]
+html_css_files = ["site.css"]
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
@@ -52,6 +54,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,
     "show_signature": False,
     "remove_config_comments": True,
     "abort_on_example_error": True,
