@@ -173,7 +173,7 @@ def test_what_cannot_be_searched_gets_one_sentence(given, words):
 def test_folds_on_the_rows_that_count_are_certified_on_all(loss, intercept, monkeypatch):
     monkeypatch.setattr("kernelweave.estimators.cv.narrow.FEWEST", 100)
     monkeypatch.setattr("kernelweave.estimators.cv.narrow.SHARE", 1.0)
-    monkeypatch.setattr("kernelweave.estimators.cv.narrow.TIMES", 1.05)
+    monkeypatch.setattr("kernelweave.estimators.cv.narrow.NEARBY", 0.01)
     rows, labels = kw.datasets.make_splice(600, random_state=1)
     model = kw.KernelClassifier(
         "wd:4", normalize="trace", solver="dual_coordinate", tol=1e-6, loss=loss, fit_intercept=intercept

@@ -88,6 +88,8 @@ class BoundKernel(Bound):
     def __init__(self, model: KernelEstimator, X: Any, targets: Targets):
         self.rows = distinct_rows(X, targets, model._kernel_list.holds_gram)
         self.operator: Operator = model._bind(self.rows.X, self.rows.targets.weight, self.rows.targets.values)
+        self.known: list[tuple[Array, list[Any]]] = []
+        """Costs for which the problems of all rows were solved on the way, and where their fits go on."""
 
     def _problems(self, model: KernelEstimator, cost: Array) -> list[Problem]:
         few, loss, intercept = self.targets(cost), model._loss(), model._intercept()
@@ -100,16 +102,17 @@ class BoundKernel(Bound):
         if narrow is None:
             return super().prepare(models, targets)
         self.alone = True
+        former: list[Any] = [None] * len(targets.values)
         bases: list[Any] = []
         for model in models:
             monitor, stop = model._monitor(), Stop(model.tol, model.max_iter)
             problems = self._problems(model, model._learns.costs(model, targets.y, targets.weight))
-            starts = [None] * len(problems) if not bases else [one.alpha for one in bases[-1]]
-            found = [narrow.base(p, stop, monitor, start) for p, start in zip(problems, starts)]
-            if any(interrupted for _, interrupted in found):
+            former = [narrow.base(p, stop, monitor, one) for p, one in zip(problems, former)]
+            if any(one.interrupted for one in former):
                 raise KeyboardInterrupt
-            bases.append([base for base, _ in found])
-        return [(narrow, found) for found in bases]
+            self.known.append((problems[0].cost, [one.warm for one in former]))
+            bases.append((narrow, former))
+        return bases
 
     def solve(
         self, model: KernelEstimator, cost: Array, test: Array, starts: list[Any] | None, base: Any = None
@@ -119,10 +122,11 @@ class BoundKernel(Bound):
         problems = self._problems(model, cost)
         if base is not None:
             narrow, bases = base
-            folds = [narrow.solve(p, one, stop, monitor) for p, one in zip(problems, bases)]
+            former = starts or [None] * len(problems)
+            folds = [narrow.solve(p, one, stop, monitor, point) for p, one, point in zip(problems, bases, former)]
             held = np.stack([one.outputs[self.place(test)] for one in folds], axis=1)
             converged, stopped = all(one.converged for one in folds), any(one.interrupted for one in folds)
-            return Solved(held, [], None, converged, stopped)
+            return Solved(held, [one.point for one in folds], None, converged, stopped)
         outputs, points, results = [], [], []
         for number, problem in enumerate(problems):
             start = None if starts is None else starts[number]
@@ -135,7 +139,9 @@ class BoundKernel(Bound):
     def finish(self, model: KernelEstimator, X: Any, targets: Targets) -> None:
         """Fit a model to all rows, with everything that a fit leaves behind."""
         cost = model._learns.costs(model, targets.y, targets.weight)
-        model._learn(X, replace(targets, cost=cost), replace(self.rows, targets=self.targets(cost)), self.operator)
+        rows = replace(self.rows, targets=self.targets(cost))
+        starts = next((warm for known, warm in self.known if np.array_equal(known, rows.targets.cost)), None)
+        model._learn(X, replace(targets, cost=cost), rows, self.operator, starts)
 
 
 class BoundKernels(Bound):

@@ -3,9 +3,10 @@
 The problem of all rows is solved first, for each value of C in turn.  Its solution says which rows can count in a fold:
 the support vectors and those next to the margin.  A fold is then
 
-    1. solved on these rows, from the solution of all rows, without what the fold holds out;
-    2. certified on all rows: one product gives the gap, and the outputs of the rows held out;
-    3. where the gap is open, solved again with the rows that violate it.
+    1. asked whether its solution for the C before is one for this C, as it is where no variable is at its bound: the
+       product that made its outputs says so;
+    2. else begun at that solution, moved as the solution of all rows has moved, and solved by a descent along these
+       rows alone, which looks at all rows for its certificates, and calls back those that were left out wrongly.
 
 The certificate is that of the fold's own problem, as if it had been solved on all rows.
 """
@@ -13,44 +14,52 @@ The certificate is that of the fold's own problem, as if it had been solved on a
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernelweave.operators.base import Descent, Linadd, PrimalOperator
-from kernelweave.solvers.certificate import Ledger, certify
+from kernelweave.operators.base import Linadd, PrimalOperator
+from kernelweave.solvers.certificate import Ledger, PrimalPoint, certify
 from kernelweave.solvers.loop import Stop, run
 from kernelweave.solvers.problems import Array, Problem, dot
 from kernelweave.solvers.svm import DualCoordinate
+from kernelweave.solvers.svm.dual_coordinate import Warm
 
 FEWEST = 5000
 """Rows below which a fit takes too little time to be worth this."""
-SHARE = 0.6
+SHARE = 0.8
 """More than this share of the rows is no saving."""
-TIMES = 2.5
-"""Rows that are taken along, relative to the support vectors."""
-CLOSER = 0.5
-"""Share of the tolerance to which the rows that count are solved: the others are certified with them."""
-NEXT = 0.1
-"""Rows that violate a certificate by less than this are taken along too."""
-ROUNDS = 12
+NEARBY = 0.2
+"""Share of all rows, those next to the margin, that are taken along with the support vectors."""
 
 
 class Base(NamedTuple):
-    """The solution of all rows: its dual point, the rows that can count, and the kernel on these."""
+    """The solution of all rows: a dual point, its product with the kernel, where its fit goes on, and if it converged.
+
+    The rows of `warm` are those that can count in a fold.
+    """
 
     alpha: Array
-    rows: Array
-    operator: Any
+    product: Array
+    warm: Warm
+    interrupted: bool
+
+
+class Point(NamedTuple):
+    """The solution of a fold for one C: a dual point, its product with the kernel, and the solution of all rows."""
+
+    alpha: Array
+    product: Array
+    base: Array
 
 
 class Found(NamedTuple):
-    """The solution of a fold: outputs of all rows with the intercept, and whether the gap was closed."""
+    """What a fold has found: outputs of all rows with the intercept, whether the gap was closed, and its point."""
 
     outputs: Array
     converged: bool
     interrupted: bool
+    point: Point
 
 
 class Narrow:
@@ -64,7 +73,6 @@ class Narrow:
 
     def __init__(self, operator: PrimalOperator, solver: DualCoordinate):
         self.operator, self.solver = operator, solver
-        self.full: Descent = operator.descent(None, np.float64)
 
     @classmethod
     def of(cls, problem: Problem, solver: Any) -> Narrow | None:
@@ -77,51 +85,49 @@ class Narrow:
             return None
         return cls(operator, solver)
 
-    def base(self, problem: Problem, stop: Stop, monitor: Any, start: Array | None) -> tuple[Base, bool]:
-        """Solve the problem of all rows from the solution for a smaller C; return it, and whether it was stopped."""
-        found = run(copy.copy(self.solver), problem, stop, monitor, start)
-        alpha = problem.restart(found.primal, found.dual)
-        f = self.full.product(alpha) + float(found.primal.intercept)
-        margins, support = problem.y * f, alpha != 0
-        many = min(int(TIMES * np.count_nonzero(support)), len(alpha) - 1)
+    def base(self, problem: Problem, stop: Stop, monitor: Any, former: Base | None) -> Base:
+        """Solve the problem of all rows from the solution for a smaller C."""
+        if former is not None and _at(problem, former.alpha, former.product).gap <= stop.tol:
+            return former
+        solver = copy.copy(self.solver)
+        found = run(solver, problem, stop, monitor, None if former is None else former.warm)
+        (alpha, product), b = solver.offered, float(found.primal.intercept)
+        margins, support = problem.y * (product + b), alpha != 0
+        many = min(int(np.count_nonzero(support) + NEARBY * len(alpha)), len(alpha) - 1)
         rows = np.flatnonzero((margins <= np.partition(margins, many)[many]) | support)
-        operator = None
-        if len(rows) <= SHARE * len(alpha):
-            operator = self.operator.narrowed(rows)  # type: ignore[attr-defined]
-            operator.descent(None, np.float64)  # what all its descents share is made once
-        return Base(alpha, rows, operator), found.interrupted
+        if len(rows) > SHARE * len(alpha):
+            return Base(alpha, product, Warm(alpha, b), found.interrupted)
+        operator: Any = self.operator.narrowed(rows)  # type: ignore[attr-defined]
+        operator.descent(None, np.float64)  # what all its descents share is made once
+        return Base(alpha, product, Warm(alpha, b, rows, operator), found.interrupted)
 
-    def solve(self, problem: Problem, base: Base, stop: Stop, monitor: Any) -> Found:
-        """Solve the problem of a fold, whose held-out rows cost nothing."""
-        start = np.where(problem.cost > 0, base.alpha, 0.0)
-        if base.operator is None:
-            return self._whole(problem, stop, monitor, start)
-        rows, operator = base.rows, base.operator
-        inner = replace(stop, tol=CLOSER * stop.tol)
-        for _ in range(ROUNDS):
-            part = replace(problem, operator=operator, y=problem.y[rows], cost=problem.cost[rows])
-            found = run(copy.copy(self.solver), part, inner, monitor, start[rows])
-            alpha = np.zeros(len(start))
-            alpha[rows] = part.restart(found.primal, found.dual)
-            product, ledger = self.full.product(alpha), Ledger()
-            certify(problem, alpha, product, ledger, rescale=True)
-            assert ledger.primal is not None
-            b, energy = float(ledger.primal.intercept), dot(alpha, alpha)
-            outputs = (dot(ledger.primal.alpha, alpha) / energy if energy > 0 else 1.0) * product + b
-            if ledger.gap <= stop.tol or found.interrupted:
-                return Found(outputs, ledger.gap <= stop.tol, found.interrupted)
-            nearby = [problem.loss.value(product + b + step, problem.y) for step in (-NEXT, NEXT)]
-            missing = (np.maximum(*nearby) > 0) & (problem.cost > 0)
-            missing[rows] = False
-            if not missing.any():
-                inner = replace(inner, tol=CLOSER * inner.tol)
-            else:
-                rows = np.sort(np.concatenate([rows, np.flatnonzero(missing)]))
-                operator = self.operator.narrowed(rows)  # type: ignore[attr-defined]
-            start = alpha
-        return self._whole(problem, stop, monitor, start)
+    def solve(self, problem: Problem, base: Base, stop: Stop, monitor: Any, former: Point | None) -> Found:
+        """Solve the problem of a fold, whose held-out rows cost nothing, from its solution for a smaller C."""
+        start = base.alpha
+        if former is not None:
+            known = _at(problem, former.alpha, former.product)
+            if known.gap <= stop.tol:
+                assert known.primal is not None
+                outputs = _outputs(known.primal, former.alpha, former.product)
+                return Found(outputs, True, False, former._replace(base=base.alpha))
+            start = former.alpha + (base.alpha - former.base)
+        counts = problem.cost > 0
+        if base.warm.rows is not None:  # others would rest where they are
+            counts &= np.isin(np.arange(len(counts)), base.warm.rows)
+        solver, start = copy.copy(self.solver), np.where(counts, start, 0.0)
+        found = run(solver, problem, stop, monitor, base.warm._replace(alpha=start))
+        outputs = _outputs(found.primal, *solver.offered)
+        return Found(outputs, found.converged, found.interrupted, Point(*solver.offered, base.alpha))
 
-    def _whole(self, problem: Problem, stop: Stop, monitor: Any, start: Array) -> Found:
-        found = run(copy.copy(self.solver), problem, stop, monitor, start)
-        outputs = self.full.product(found.primal.alpha) + float(found.primal.intercept)
-        return Found(outputs, found.converged, found.interrupted)
+
+def _at(problem: Problem, alpha: Array, product: Array) -> Ledger:
+    """Return what a dual point, given its product with the kernel, proves of a problem."""
+    ledger = Ledger()
+    certify(problem, alpha, product, ledger, rescale=True)
+    return ledger
+
+
+def _outputs(point: PrimalPoint, alpha: Array, product: Array) -> Array:
+    """Return the outputs of all rows at a multiple of alpha, intercept included."""
+    energy = dot(alpha, alpha)
+    return (dot(point.alpha, alpha) / energy if energy > 0 else 1.0) * product + float(point.intercept)

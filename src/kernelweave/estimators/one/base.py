@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from kernelweave.solvers.choose import choose_svm_solver, svm_need
 from kernelweave.solvers.loop import Stop, run
 from kernelweave.solvers.problems import Problem
 from kernelweave.solvers.result import Result
+from kernelweave.solvers.svm import DualCoordinate
 
 NEEDED = "a support vector machine needs a kernel that is"
 
@@ -55,11 +56,13 @@ class KernelEstimator(Estimator):
         with self._recording(X, targets):
             self._learn(X, targets, rows, operator)
 
-    def _learn(self, X: Any, targets: Targets, rows: DistinctRows, operator: Operator) -> None:
+    def _learn(
+        self, X: Any, targets: Targets, rows: DistinctRows, operator: Operator, starts: Sequence[Any] | None = None
+    ) -> None:
         """Solve the problem of each output on the bound kernel, and set the fitted attributes."""
         problems = self._problems(rows, operator)
         self._keeps_by(lambda model, result: model._keep_one(result, problems[0], rows, targets.cost, X), len(problems))
-        results = self._solve(problems)
+        results = self._solve(problems, starts or [None] * len(problems))
         refuse_if_noise_counts([self.kernel_], rows.X, results, self.tol, NEEDED)
         results = rows.spread(results, targets.cost)
         self._keep(results, X)
@@ -91,15 +94,16 @@ class KernelEstimator(Estimator):
             refuse_overflow(given, operator.diag())
         return operator
 
-    def _solve(self, problems: Iterable[Problem]) -> list[Result]:
+    def _solve(self, problems: Iterable[Problem], starts: Iterable[Any]) -> list[Result]:
         """Solve each problem; after an interruption the others get one step."""
         monitor = self._monitor()
         results: list[Result] = []
-        for problem in problems:
+        for problem, start in zip(problems, starts):
             stopped = any(result.interrupted for result in results)
             stop = Stop(self.tol, 1 if stopped else self.max_iter)
             solver = self._chosen(problem)
-            result = run(solver, problem, stop, monitor, checkpoint=self._describe_run(), begun=warn_beforehand)
+            start = start if isinstance(solver, DualCoordinate) else None
+            result = run(solver, problem, stop, monitor, start, self._describe_run(), warn_beforehand)
             results.append(proved_for_one(result, problem, self.tol))
         return results
 

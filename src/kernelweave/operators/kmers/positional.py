@@ -214,10 +214,15 @@ class StoredWeights:
 class PathOperator(PositionalOperator):
     """The same without shifts: each row has a path of its own at every position, along which descent may go."""
 
+    @cached_property
+    def paths(self) -> Paths:
+        """The paths of all rows."""
+        return Paths(self.rows.shared, self.given[0])
+
     def descent(self, rows: Array | None, dtype: type) -> PathDescent:
         """Return a normal vector over some rows, for coordinate descent."""
         if rows is None:
-            return PathDescent(Paths(self.rows.shared, self.given[0]), self._diagonal, dtype)
+            return PathDescent(self.paths, self._diagonal, dtype)
         letters = self.rows
         shared = SharedNodes(read_only(letters.symbols[rows]), letters.spelling, letters.degree, self.engine)
         return PathDescent(Paths(shared, self.given[0]), self._diagonal[rows], dtype)

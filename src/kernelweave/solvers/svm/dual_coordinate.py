@@ -20,7 +20,7 @@ inside a pass and ``b_0 <- b`` after it.  For the certificate alpha is balanced,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -56,6 +56,18 @@ STEADY, PATIENCE = 0.9, 3
 ORDERS = ("permuted", "sequential")
 
 
+class Warm(NamedTuple):
+    """Where a descent begins that knows more than the variables.
+
+    alpha (n,), the intercept; the rows that can move and the operator on them, or None for all rows
+    """
+
+    alpha: Array
+    intercept: float
+    rows: Array | None = None
+    operator: Any = None
+
+
 class DualCoordinate(Resumable):
     """Coordinate descent on the dual: one exact step a row along its explicit features, in passes over the rows.
 
@@ -84,8 +96,10 @@ class DualCoordinate(Resumable):
             raise ValueError(f"store={store!r} must be one of {', '.join(DESCENT_STORES)}.")
         self.order, self.shrinking, self.store, self.random_state = order, shrinking, store, random_state
 
-    def init(self, problem: Problem, start: Array | None, stop: Stop) -> None:
+    def init(self, problem: Problem, start: Array | Warm | None, stop: Stop) -> None:
         """Start from `start` (alpha, clipped into the box) or from zero."""
+        warm = start if isinstance(start, Warm) else None
+        alpha = start.alpha if isinstance(start, Warm) else start
         box = problem.loss.separable(problem.y, problem.cost)
         if box is None:
             raise TypeError(f"{problem.loss.name} loss has no separable dual; use solver='newton'.")
@@ -99,19 +113,25 @@ class DualCoordinate(Resumable):
         single = stop.tol >= SINGLE_FROM and self.store == "indexed"
         self.dtype: type = np.float32 if single else np.float64
         self.diag = problem.operator.diag()
-        self.v = box.split(np.zeros(problem.operator.n) if start is None else np.asarray(start, dtype=float))
+        self.v = box.split(np.zeros(problem.operator.n) if alpha is None else np.asarray(alpha, dtype=float))
+        self.movable = np.any(box.low < box.high, axis=0)
         self.full = self._descent(problem)
         if problem.free:
             coupled = PULL * float((self.diag + box.ridge).mean())
             across = (float(np.abs(box.p).mean()) + box.entropy) / max(float(problem.cost.sum()), np.finfo(float).tiny)
-            self.pull, self.b = max(coupled, across, np.finfo(float).tiny), self._middle()
+            self.pull = max(coupled, across, np.finfo(float).tiny)
+            self.b = self._middle() if warm is None else warm.intercept
         else:
             self.pull = problem.shift
             self.b = self.pull * float(self.v.sum())
-        self.passes, self.due, self.swept = 0, False, 0
+        self.passes, self.due, self.swept = 0 if warm is None else FEWEST_PASSES - 2, False, 0
         self.ledger, self.seen, self.idle = Ledger(), np.inf, 0
         self.losses = np.zeros(problem.operator.n)
-        self._enter(np.arange(problem.operator.n), self.full)
+        self.compact = self.store == "indexed" and warm is None  # the passes that are left do not repay it
+        if warm is None or warm.rows is None:
+            self._enter(np.arange(problem.operator.n), self.full)
+        else:
+            self._enter(warm.rows, warm.operator.descent(None, self.dtype))
 
     def _descent(self, problem: Problem) -> Descent:
         """Return the normal vector of all rows, in the store that was asked for."""
@@ -178,6 +198,7 @@ class DualCoordinate(Resumable):
         alpha = v.sum(axis=0)
         outputs = self.full.product(alpha)
         certify(self.problem, alpha, outputs, ledger, rescale=True)
+        self.offered = alpha, outputs
         return outputs
 
     def _check_due(self, order: Array, before: Array) -> None:
@@ -199,7 +220,7 @@ class DualCoordinate(Resumable):
             slack = max(worst, SLACK * self.drift)
             rest = np.all((low & (gains < -slack)) | (high & (gains > slack)), axis=0)
             self.active = np.sort(order[~rest])
-            if self.store == "indexed" and SMALL <= len(self.active) < COMPACT * self.local.n:
+            if self.compact and SMALL <= len(self.active) < COMPACT * self.local.n:
                 self._enter(self.rows[self.active])
 
     def _sharpen(self, gap: float) -> None:
@@ -217,7 +238,7 @@ class DualCoordinate(Resumable):
         gains = self.box.gains(outputs + self.b, self.v)
         slack = SLACK * self.drift
         resting = (self.v <= self.box.low) & (gains <= -slack) | (self.v >= self.box.high) & (gains >= slack)
-        wanted = ~np.all(resting, axis=0) if self.shrinking else np.ones(len(outputs), dtype=bool)
+        wanted = ~np.all(resting, axis=0) & self.movable if self.shrinking else self.movable
         here = np.zeros(len(outputs), dtype=bool)
         here[self.rows] = True
         if np.any(wanted & ~here):
@@ -237,7 +258,7 @@ class DualCoordinate(Resumable):
         alpha, others = self.alpha, self.alpha
         others[rows] = 0.0
         fixed = self.full.product(others, rows) if np.any(others) else np.zeros(len(rows))
-        self.rows, self.local, self.active = rows, descent, np.arange(len(rows))
+        self.rows, self.local, self.active = rows, descent, np.flatnonzero(self.movable[rows])
         self.local_state = self._local_state(self.box, rows, fixed)
         descent.start(alpha[rows])
         self.fresh = True
