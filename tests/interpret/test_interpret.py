@@ -161,3 +161,23 @@ def test_what_can_be_read_off_a_model():
     vector = kw.MKLClassifier([kw.Spectrum(2)], loss="logistic", norm=2.0, solver="svrg").fit(X, y)
     assert readable(vector) == {"features"}
     assert readable(kw.KernelClassifier(kw.Spectrum(2) * kw.Spectrum(1)).fit(X, y)) == set()
+
+
+def test_errors_of_numbers_have_intervals():
+    from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
+
+    from kernelweave.interpret import bootstrap_errors
+
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=200)
+    said = y + 0.5 * rng.normal(size=200)
+    found = bootstrap_errors(y, said, n_resamples=200)
+    for name, measure in (("r2", r2_score), ("mae", mean_absolute_error), ("rmse", root_mean_squared_error)):
+        rows = np.random.default_rng(1).integers(0, 200, (200, 200))
+        low, high = np.quantile([measure(y[some], said[some]) for some in rows], [0.025, 0.975])
+        assert found[name].value == pytest.approx(measure(y, said))
+        assert found[name].low == pytest.approx(low, abs=0.03)
+        assert found[name].high == pytest.approx(high, abs=0.03)
+    assert np.isnan(bootstrap_errors([1.0, 1.0], [1.0, 2.0], n_resamples=5)["r2"].value)
+    with pytest.raises(ValueError, match="two vectors of one length"):
+        bootstrap_errors([1.0], [1.0, 2.0])

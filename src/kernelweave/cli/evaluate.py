@@ -43,10 +43,10 @@ def evaluate(
     placing.chosen()
     data, reading = rows_of(data, reading)
     check_readable(model, data, reading.labels, reading.negative, reading.symbols, reading.genome)
-    from kernelweave.cli.predict import decisions
     from kernelweave.cli.rows import need_labels, read_new, strange
     from kernelweave.data.kinds import kind_of
     from kernelweave.estimators import load
+    from kernelweave.estimators.outputs import decisions
     from kernelweave.io import check_writable
 
     say, plot = Output(show.json, show.quiet), measuring.plot
@@ -70,7 +70,7 @@ def evaluate(
     _note_copies(rows.X, fitted, say)
     about = {"model": model, "data": data, "rows": len(y)}
     if not hasattr(fitted, "decision_function"):
-        _regression(about, y, scores, data, say)
+        _regression(about, y, scores, data, measuring.resamples, say)
     elif len(getattr(fitted, "classes_", (-1, 1))) == 2:
         _two_classes(about, fitted, y, scores, data, measuring, say)
     else:
@@ -113,7 +113,7 @@ def _verify(about: dict[str, Any], model: Any, X: Any, y: Any, say: Output) -> N
         ("gap", f"{found.gap:.3g} (reported {found.reported:.3g})"),
         ("feasibility", f"outside its constraints by {found.infeasibility:.1e}, relative to their size"),
     ]  # fmt: skip
-    say.result({**about, **values}, lines)
+    say.result({**about, **values}, [("rows", str(len(y))), *lines])
     if not found.confirmed:
         raise typer.Exit(FAILED)
 
@@ -147,8 +147,8 @@ def _two_classes(
 ) -> None:
     import numpy as np
 
-    from kernelweave.cli.predict import probabilities
     from kernelweave.cli.rows import as_classes
+    from kernelweave.estimators.outputs import probabilities
     from kernelweave.interpret import bootstrap_scores, reliability
 
     precision, plot, resamples = measuring.precision, measuring.plot, measuring.resamples
@@ -223,11 +223,13 @@ def _draw(plot: str, y: Any, scores: Any, positive: Any, name: str, resamples: i
 def _many_classes(
     about: dict[str, Any], model: Any, y: Any, scores: Any, path: str, measuring: o.Measuring, say: Output
 ) -> None:
-    from kernelweave.cli.predict import chosen
+    import numpy as np
+
     from kernelweave.cli.rows import as_classes
+    from kernelweave.estimators.outputs import chosen
     from kernelweave.interpret import class_report
 
-    true, said = [labels.astype(object) for labels in (as_classes(y, model.classes_, path), chosen(model, scores))]
+    true, said = as_classes(y, model.classes_, path).astype(object), np.asarray(chosen(model, scores), object)
     known = model.classes_.astype(object)
     report = class_report(true, said, known, n_resamples=measuring.resamples)
     if measuring.plot is not None:
@@ -252,17 +254,15 @@ def _many_classes(
         say.table(["true \\ said", *classes], [[label, *row] for label, row in zip(classes, table)])
 
 
-def _regression(about: dict[str, Any], y: Any, predicted: Any, path: str, say: Output) -> None:
-    import numpy as np
+def _regression(about: dict[str, Any], y: Any, predicted: Any, path: str, resamples: int, say: Output) -> None:
+    from kernelweave.interpret import bootstrap_errors
 
     if y.dtype.kind not in "biuf":
         raise ValueError(
             f"The labels of {path} must be numbers for regression, but there are texts such as {str(y[0])!r}."
         )
-    error = predicted - y
-    spread = float(np.sum((y - y.mean()) ** 2))
-    r2 = 1.0 - float(error @ error) / spread if spread > 0 else float("nan")
-    values = {"r2": r2, "mae": float(np.abs(error).mean()), "rmse": float(np.sqrt(np.mean(error**2)))}
-    lines = [("rows", str(len(y))), *((name, f"{values[key]:.4f}") for name, key in
-             (("R2", "r2"), ("MAE", "mae"), ("RMSE", "rmse")))]  # fmt: skip
-    say.result({**about, **{name: {"value": value} for name, value in values.items()}}, lines)
+    found = bootstrap_errors(y, predicted, n_resamples=resamples)
+    values = {name: {"value": i.value, "low": i.low, "high": i.high} for name, i in found.items()}
+    spelled = {"r2": "R2", "mae": "MAE", "rmse": "RMSE"}
+    lines = [(spelled[name], f"{i.value:.4f}  [{i.low:.4f}, {i.high:.4f}]") for name, i in found.items()]
+    say.result({**about, **values}, [("rows", str(len(y))), *lines])

@@ -70,6 +70,7 @@ def _predict_rows(model: Any, files: dict[str, str | None], reading: o.Reading, 
     from kernelweave.cli.flow import Pace, new_blocks, writing
     from kernelweave.cli.rows import strange
     from kernelweave.data.kinds import kind_of
+    from kernelweave.estimators.outputs import chosen, decisions
     from kernelweave.io.source import share_done
 
     out, header = files["out"], _header(model)
@@ -114,23 +115,6 @@ def _much_longer(model: Any, X: Any) -> str | None:
     )
 
 
-def decisions(model: Any, X: Any) -> Any:
-    """Return decision values, (m,) or (m, classes), or the predicted numbers of a regressor."""
-    return model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
-
-
-def chosen(model: Any, scores: Any) -> Any:
-    """Return the label that decision values stand for, as the model's `predict` does; None for a regressor."""
-    import numpy as np
-
-    if not hasattr(model, "decision_function"):
-        return None
-    if not hasattr(model, "classes_"):
-        return np.where(scores >= 0, 1, -1)
-    core = model[-1] if hasattr(model, "steps") else model
-    return core._learns.predictions(core, scores)
-
-
 def value_names(model: Any) -> list[str]:
     """Return what the columns of decision values are called."""
     if not hasattr(model, "decision_function"):
@@ -151,17 +135,9 @@ def _chances(model: Any) -> list[str]:
     return ["probability"] if len(classes) == 2 else [f"probability_{label}" for label in classes]
 
 
-def probabilities(model: Any, scores: Any) -> Any:
-    """Return the probabilities that decision values stand for, (m, classes); None for a model that gives none."""
-    if not hasattr(model, "predict_proba"):
-        return None
-    from kernelweave.estimators.calibration import probabilities_of
-
-    core = model[-1] if hasattr(model, "steps") else model
-    return probabilities_of(core, scores.reshape(len(scores), -1))
-
-
 def _cells(model: Any, names: list[str], scores: Any, found: Any) -> Iterator[list[Any]]:
+    from kernelweave.estimators.outputs import probabilities
+
     values, p = scores.reshape(len(names), -1).tolist(), probabilities(model, scores)
     labels = [[]] * len(names) if found is None else [[label] for label in found.tolist()]
     chances = [[]] * len(names) if p is None else (p[:, 1:] if p.shape[1] == 2 else p).tolist()

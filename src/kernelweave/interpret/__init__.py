@@ -1,6 +1,7 @@
 """Numbers from fitted models and their predictions."""
 
 from kernelweave.interpret.classes import ClassReport, class_report
+from kernelweave.interpret.errors import bootstrap_errors
 from kernelweave.interpret.features import FeatureWeight, top_features
 from kernelweave.interpret.grams import NGramWeight, top_ngrams
 from kernelweave.interpret.motifs import top_motifs
@@ -52,6 +53,7 @@ __all__ = [
     "auprc",
     "auroc",
     "bootstrap_curves",
+    "bootstrap_errors",
     "bootstrap_scores",
     "cell_weights",
     "class_report",

@@ -222,7 +222,7 @@ def bootstrap_scores(
     >>> found["accuracy"].value, found["accuracy"].low <= found["accuracy"].value <= found["accuracy"].high
     (0.8, True)
     """
-    _check_bootstrap(n_resamples, confidence)
+    check_bootstrap(n_resamples, confidence)
     if precision is not None:
         _check_share(precision)
     ranking = Ranking(y_true, scores, positive)
@@ -269,7 +269,7 @@ def bootstrap_curves(
     >>> bands["precision"][1]
     array([1., 1., 1.])
     """
-    _check_bootstrap(n_resamples, confidence)
+    check_bootstrap(n_resamples, confidence)
     ranking, grid = Ranking(y_true, scores, positive), np.asarray(grid, dtype=np.float64)
     drawn: dict[str, list[Array]] = {"true_positive_rate": [], "precision": []}
     for weights in ranking.resamples(n_resamples, random_state):
@@ -293,7 +293,8 @@ def _check_share(precision: float) -> None:
         raise ValueError(f"precision={precision!r} is not a share; expected a number between 0 and 1.")
 
 
-def _check_bootstrap(n_resamples: int, confidence: float) -> None:
+def check_bootstrap(n_resamples: int, confidence: float) -> None:
+    """Raise unless something is drawn and the interval covers a share of it."""
     if n_resamples < 1:
         raise ValueError(f"n_resamples={n_resamples!r} draws nothing; expected at least 1.")
     if not 0.0 < confidence < 1.0:
