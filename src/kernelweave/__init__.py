@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         WeightedDegree,
         per_feature,
     )
+    from kernelweave.report.write import write_report
     from kernelweave.selection.calibrate import calibrate, hold_precision
     from kernelweave.selection.copies import near_copies
     from kernelweave.selection.groups import groups_of
@@ -126,6 +127,7 @@ _ROOMS = {
     "interpret.explain.rows": ("explain",),
     "interpret.variants.stream": ("variants",),
     "judge": ("verify",),
+    "report.write": ("write_report",),
     "selection.calibrate": ("calibrate", "hold_precision"),
     "selection.copies": ("near_copies",),
     "selection.groups": ("groups_of",),
@@ -188,6 +190,7 @@ __all__ = [  # noqa: RUF022 - in the order of use: data, kernels, estimators, fi
     "explain",
     "variants",
     "verify",
+    "write_report",
     "search",
     "fold_scores",
     "calibrate",

@@ -17,6 +17,7 @@ from kernelweave._version import __version__
 from kernelweave.cli.entry import FAILED, INTERRUPTED, main
 from kernelweave.cli.evaluate import evaluate
 from kernelweave.cli.explaining.explain import explain
+from kernelweave.cli.explaining.report import report
 from kernelweave.cli.explaining.variants import variants
 from kernelweave.cli.files.convert import convert
 from kernelweave.cli.inspect import inspect
@@ -105,7 +106,7 @@ def sentence(error: Exception) -> str:
     return text
 
 
-for _command in (train, cv, predict, evaluate, inspect, explain, variants, negatives, convert):
+for _command in (train, cv, predict, evaluate, inspect, report, explain, variants, negatives, convert):
     app.command()(guarded(_command))
 
 __all__ = ["app", "main"]

@@ -120,7 +120,7 @@ def copies_between_note(X: Any, known: Any) -> str | None:
         return None
     try:
         found = near_copies(kind_of(X).take(X, slice(None)), known)
-    except (TypeError, ValueError):  # rows that cannot be put behind one another
+    except (KeyError, TypeError, ValueError):  # rows that cannot be put behind one another
         return None
     many = len(np.unique(found.pairs[:, 0]))
     if not many:

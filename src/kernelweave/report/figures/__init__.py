@@ -1,0 +1,1 @@
+"""Drawings as SVG, written here: axes, curves, bars, histograms, logos, lattices."""

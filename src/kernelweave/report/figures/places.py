@@ -1,0 +1,142 @@
+"""One explained row: letters as logos, words tinted, arcs as a lattice, columns and kernels as bars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from kernelweave.interpret.explain.explanation import Explanation, Track
+from kernelweave.report.figures.bars import signed_bar
+from kernelweave.report.figures.lattice import MOST_ARCS, lattice
+from kernelweave.report.figures.logo import letters_of_row
+from kernelweave.report.html import Markup, clipped, join, note, table, tag
+from kernelweave.report.numbers import signed
+
+MOST_LETTERS, MOST_WORDS, MOST_BARS = 300, 600, 12
+"""Places of a row that are drawn; of longer rows the stretch that adds or takes off most, or the largest bars."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The largest contribution of a place of each unit over all rows, so that rows can be compared."""
+
+    largest: dict[str, float]
+
+    @classmethod
+    def of(cls, told: Explanation, outputs: Sequence[int]) -> Self:
+        """Take the scale of rows, each with the decision value that it is explained by."""
+        found: dict[str, float] = {"kernel": 0.0}
+        for row, output in enumerate(outputs):
+            for track in told.tracks:
+                values = np.abs(track.of(row)[:, output])
+                found[track.unit] = max(found.get(track.unit, 0.0), float(values.max(initial=0.0)))
+            found["kernel"] = max(found["kernel"], float(np.abs(told.rest[row, :, output]).max(initial=0.0)))
+        return cls({unit: value or 1.0 for unit, value in found.items()})
+
+
+def drawn_row(
+    told: Explanation, row: int, output: int, scale: Scale, origin: int = 0, cells: list[str] | None = None
+) -> Markup:
+    """Return a row with what its places add.
+
+    Parameters
+    ----------
+    row, output : numbers of the row and of the decision value
+    scale : of all rows
+    origin : the position that is shown as 0
+    cells : values of the columns, for a row of a table
+    """
+    if not told.tracks and len(told.rest_names) == 1:
+        return _whole(told, row, cells)
+    parts: list[Any] = []
+    for track in told.tracks:
+        if track.view or track.kernel:
+            parts.append(tag("h4", clipped(" of ".join(part for part in (track.kernel, track.view) if part))))
+        parts.append(_drawn(track, row, output, scale.largest[track.unit], origin, cells))
+    if told.rest_names:
+        pairs = [(clipped(name), "", float(v)) for name, v in zip(told.rest_names, told.rest[row, :, output])]
+        parts.append(_bars(pairs, scale.largest["kernel"], ["kernel", "", "adds"]))
+    return join(parts)
+
+
+def _whole(told: Explanation, row: int, cells: list[str] | None) -> Markup:
+    """Return what there is to see where one kernel compares whole rows: decision values of all classes, the row."""
+    parts: list[Any] = []
+    if len(told.outputs) > 1:
+        largest = float(np.abs(told.sums).max()) or 1.0
+        pairs = [(clipped(name), "", float(v)) for name, v in zip(told.outputs, told.sums[row])]
+        parts.append(_bars(pairs, largest, ["class", "", "decision value"]))
+    if cells is not None:
+        rest = "" if len(cells) <= MOST_BARS else f", … ({len(cells):,} columns)"
+        parts.append(tag("p", f"Values of the row: {', '.join(cells[:MOST_BARS])}{rest}", class_="dim"))
+    return join(parts)
+
+
+def _drawn(track: Track, row: int, output: int, largest: float, origin: int, cells: list[str] | None) -> Markup:
+    values, names = track.of(row)[:, output], track.spelled(row)
+    if track.unit == "letter":
+        return _letters(names, values, largest, origin)
+    if track.unit == "word":
+        return _words(names, values, largest)
+    if track.unit == "arc":
+        return _arcs(track, row, names, values, largest)
+    known = cells if cells is not None and len(cells) == len(names) else [""] * len(names)
+    heads = ["column", "value", "", "adds"] if any(known) else ["column", "", "adds"]
+    return _bars([(clipped(n), c, float(v)) for n, c, v in zip(names, known, values)], largest, heads)
+
+
+def _letters(names: list[str], values: np.ndarray, largest: float, origin: int) -> Markup:
+    start, end, said = 0, len(names), None
+    if end > MOST_LETTERS:
+        running = np.concatenate([[0.0], np.cumsum(np.abs(values))])
+        start = int(np.argmax(running[MOST_LETTERS:] - running[:-MOST_LETTERS]))
+        said = note(f"The {MOST_LETTERS} of {end:,} letters that add or take off most; the others are not drawn.")
+        end = start + MOST_LETTERS
+    drawn = letters_of_row(names[start:end], values[start:end].tolist(), largest, start - origin)
+    return join([drawn, said, _spoken(names[start:end])])
+
+
+def _spoken(letters: list[str]) -> Markup:
+    """Return the letters as plain text, for those who do not see the logo."""
+    return tag("p", "".join(letters), class_="unseen")
+
+
+def _words(names: list[str], values: np.ndarray, largest: float) -> Markup:
+    if len(names) > MOST_WORDS:
+        said = note(f"The first {MOST_WORDS:,} of {len(names):,} words.")
+        names, values = names[:MOST_WORDS], values[:MOST_WORDS]
+    else:
+        said = None
+    spans = [
+        tag("span", clipped(name), class_="word " + ("plus" if v >= 0 else "less"),
+            style=f"--v:{min(abs(v) / largest, 1):.3f}", data_t=f"{clipped(name)}: {signed(v, 4)}")
+        for name, v in zip(names, values.tolist())
+    ]  # fmt: skip
+    return join([tag("p", join(spans, " "), class_="words"), said])
+
+
+def _arcs(track: Track, row: int, names: list[str], values: np.ndarray, largest: float) -> Markup:
+    if len(names) > MOST_ARCS or not names:
+        return _bars([(clipped(n) or "(nothing)", "", float(v)) for n, v in zip(names, values)], largest,
+                     ["arc", "", "adds"])  # fmt: skip
+    some = slice(track.offsets[row], track.offsets[row + 1])
+    rows = track.rows
+    return lattice(
+        rows.source[some], rows.target[some], [clipped(n) for n in names], rows.weights[some], values, largest
+    )
+
+
+def _bars(pairs: list[tuple[str, str, float]], largest: float, heads: list[str]) -> Markup:
+    kept = sorted(pairs, key=lambda pair: -abs(pair[2]))[:MOST_BARS]
+    wide = len(heads) == 4
+    lines = [[name, *([more] if wide else []), signed_bar(v, largest), signed(v)] for name, more, v in kept]
+    rest = len(pairs) - len(kept)
+    said = "What each adds, the largest first."
+    if rest:
+        others = sum(v for *_, v in pairs) - sum(v for *_, v in kept)
+        lines.append([f"{rest:,} others", *([""] if wide else []), "", signed(others)])
+    made = table(heads, lines, caption=said, numbers=(1, 3) if wide else (2,), unseen=True)
+    return tag("div", made, class_="bars four" if wide else "bars")
