@@ -32,6 +32,7 @@ AIM = 600.0
 """Seconds of wall time that a million variants may take on two cores."""
 SIZE = 5_000_000
 """Letters of each chromosome."""
+MEASURED = ("wall_s", "cpu_s", "cpu_us_each", "peak_GB")
 
 
 def genome(folder: Path, rng: np.random.Generator) -> tuple[Path, dict[str, np.ndarray]]:
@@ -108,7 +109,7 @@ def former(models: set[str]) -> list[Row]:
         return []
     with open(path, newline="") as file:
         found = [line for line in csv.DictReader(file) if line["model"] not in models]
-    return [{name: value if name == "model" else float(value) for name, value in line.items()} for line in found]
+    return [line | {name: float(line[name]) for name in MEASURED} for line in found]
 
 
 def picture(lines: list[Row]) -> object:

@@ -1,6 +1,7 @@
 """Synthetic data sets with known structure, under a short name."""
 
 from kernelweave.data.generators.datasets import (
+    enhancer_log_odds,
     enhancer_motifs,
     make_complementary,
     make_enhancers,
@@ -13,6 +14,7 @@ from kernelweave.data.generators.datasets import (
 )
 
 __all__ = [
+    "enhancer_log_odds",
     "enhancer_motifs",
     "make_complementary",
     "make_enhancers",
