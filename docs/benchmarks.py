@@ -1,7 +1,7 @@
 """The page of benchmarks, made from ``benchmarks/results/*.csv`` while the manual is built: no number is typed.
 
 A comparison reads its result file and gives a `Pair` for each thing that both sides did; what was asked for stands
-beside what was reached, met or not.  The directive ``benchmark-page`` puts a summary and all comparisons on a page.
+beside what was reached, met or not.  A summary and all comparisons stand on the page ``benchmarks``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 RESULTS = Path(__file__).resolve().parents[1] / "benchmarks/results"
+PLACE = "% tables"
+"""Where the tables go on the page, a comment of Markdown."""
 MACHINE = "two cores of an x86-64 processor"
 Row = dict[str, str]
 
@@ -345,15 +347,20 @@ def digits(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
+def span(one: Comparison) -> str:
+    """Return the smallest and the largest ratio of a comparison."""
+    ratios = [pair.ratio for pair in one.pairs()]
+    return f"{digits(min(ratios))} to {digits(max(ratios))}"
+
+
 def summary() -> list[str]:
     """Return the table of all comparisons."""
     lines = ["| comparison | times less CPU | pairs | aims met |", "| --- | --- | --- | --- |"]
     for name, one in COMPARISONS.items():
         pairs = list(one.pairs())
-        ratios, aimed = [pair.ratio for pair in pairs], [pair for pair in pairs if pair.least is not None]
+        aimed = [pair for pair in pairs if pair.least is not None]
         met = f"{sum(not pair.missed for pair in aimed)} of {len(aimed)}" if aimed else "none was set"
-        span = f"{digits(min(ratios))} to {digits(max(ratios))}"
-        lines.append(f"| [{one.title}](#{name.replace('_', '-')}) | {span} | {len(pairs)} | {met} |")
+        lines.append(f"| [{one.title}](#{name.replace('_', '-')}) | {span(one)} | {len(pairs)} | {met} |")
     return lines
 
 
@@ -381,19 +388,16 @@ def page() -> list[str]:
 
 
 def setup(app: Any) -> dict[str, Any]:
-    """Enter the directive ``benchmark-page``."""
+    """Put the tables where the page asks for them, and the span of a comparison where any page does."""
     from docutils import nodes
-    from docutils.statemachine import StringList
-    from sphinx.util.docutils import SphinxDirective
 
-    class BenchmarkPage(SphinxDirective):
-        def run(self) -> list[nodes.Node]:
-            node = nodes.section()
-            node.document = self.state.document
-            self.state.nested_parse(
-                StringList(page(), source=self.env.docname), self.content_offset, node, match_titles=True
-            )
-            return node.children
+    def fill(app: Any, name: str, source: list[str]) -> None:
+        if name == "benchmarks":
+            source[0] = source[0].replace(PLACE, "\n".join(page()))
 
-    app.add_directive("benchmark-page", BenchmarkPage)
+    def times_less(role: str, raw: str, text: str, *rest: Any) -> tuple[list[Any], list[Any]]:
+        return [nodes.Text(span(COMPARISONS[text]))], []
+
+    app.connect("source-read", fill)
+    app.add_role("times-less", times_less)
     return {"parallel_read_safe": True}

@@ -21,10 +21,10 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx_gallery.gen_gallery",
     "architecture",
     "benchmarks",
+    "mathml",
     "tables",
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
@@ -35,6 +35,7 @@ numpydoc_show_class_members = False
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_templates"]
 html_theme = "pydata_sphinx_theme"
+html_math_renderer = "mathml"
 html_title = "kernelweave"
 html_theme_options = {
     "navbar_align": "left",
@@ -43,6 +44,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+html_sidebars = {name: [] for name in ("index", "quickstart", "choosing", "cheatsheet", "benchmarks")}
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
@@ -66,5 +68,24 @@ METADATA_REQUEST = re.compile(r"set_\w+_request")
 """Methods that scikit-learn adds to every estimator; their docstrings refer to pages of scikit-learn's own manual."""
 
 
+TEXT = re.compile(r"^( *)(\w[\w, *]*) : (.+)$")
+"""A parameter or attribute as docstrings here have it: the name, and behind the colon its meaning instead of a type."""
+
+
+def meanings_below_names(app, what, name, thing, options, lines):
+    """Put meanings where numpydoc expects them, so that a page shows them as text and not as a type in bold."""
+    section, out = "", []
+    for number, line in enumerate(lines):
+        ruled = number + 1 < len(lines) and lines[number + 1].strip() and not lines[number + 1].strip(" -")
+        section = line.strip() if ruled else section
+        found = TEXT.match(line)
+        if found and section in ("Parameters", "Attributes") and not found[1]:
+            out += [found[2], f"    {found[3]}"]
+        else:
+            out.append(line)
+    lines[:] = out
+
+
 def setup(app):
+    app.connect("autodoc-process-docstring", meanings_below_names, priority=1)
     app.connect("autodoc-skip-member", lambda app, what, name, *rest: bool(METADATA_REQUEST.fullmatch(name)) or None)

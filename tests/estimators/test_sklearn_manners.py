@@ -111,6 +111,17 @@ def test_scikit_learns_own_callbacks_go_through_pipelines_and_searches(rows, cap
 
 
 @callbacks
+def test_transformers_are_followed_too(rows):
+    X, y = rows
+    views, learned = Recorder(), Recorder()
+    prepared = kw.ViewTransformer([("all", StandardScaler(), [0, 1, 2])]).set_callbacks(views).fit_transform(X)
+    kw.KernelTransformer(kw.MKLClassifier(KERNELS)).set_callbacks(learned).fit_transform(X, y)
+    assert prepared["all"].shape == X.shape
+    for seen in (views, learned):
+        assert seen.events.count("begin fit") == seen.events.count("end fit") == 1
+
+
+@callbacks
 def test_a_search_of_our_own_begins_and_ends_once(rows):
     seen = Recorder()
     kw.MKLClassifierCV(KERNELS, Cs=(1.0,), norms=(1.0,), cv=2).set_callbacks(seen).fit(*rows)

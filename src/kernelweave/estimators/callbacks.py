@@ -77,7 +77,7 @@ class CallbackBridge:
 
 
 def watched(fit: Fit) -> Fit:
-    """Let scikit-learn's callbacks follow a `fit`, where it has them and some are set."""
+    """Let scikit-learn's callbacks follow a `fit` or `fit_transform`, where it has them and some are set."""
     if not AVAILABLE:
         return fit
 
@@ -94,11 +94,11 @@ def watched(fit: Fit) -> Fit:
         context.call_on_fit_task_begin(estimator=model, **told)
         bridge = model._callback_bridge = CallbackBridge(model, context, told)
         try:
-            fit(model, X, *rest, **named)
+            found = fit(model, X, *rest, **named)
         finally:
             del model._callback_bridge
         bridge.close()
         context.call_on_fit_task_end(estimator=model, **told, reconstruction_attributes={})
-        return model
+        return found
 
     return followed

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from kernelweave.data.kinds import n_rows
+from kernelweave.estimators.callbacks import CallbackSupportMixin, watched
 from kernelweave.estimators.checks.inputs import new_rows
 from kernelweave.kernels import Kernel, Sum, reference
 
@@ -47,7 +48,7 @@ def learned_kernel(model: Any, output: int = 0) -> Kernel:
     return parts[0] if len(parts) == 1 else Sum(parts)
 
 
-class KernelTransformer(TransformerMixin, BaseEstimator):
+class KernelTransformer(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     """Learn kernel weights and return values of the learned kernel with the training rows.
 
     In a pipeline the next step is one that takes a kernel matrix: ``SVC(kernel="precomputed")``,
@@ -83,6 +84,7 @@ class KernelTransformer(TransformerMixin, BaseEstimator):
     kernel_: Kernel
     reference_: Any
 
+    @watched
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the estimator and keep the training rows."""
         self.estimator_ = clone(self.estimator).fit(X, y)

@@ -13,12 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from kernelweave.data.errors import preceded
 from kernelweave.data.kinds import Description, convert, describe, n_rows
 from kernelweave.data.views import Views
+from kernelweave.estimators.callbacks import CallbackSupportMixin, watched
 
 PASS = (None, "passthrough")
 """Spellings of: as it is."""
 
 
-class ViewTransformer(TransformerMixin, _BaseComposition):
+class ViewTransformer(CallbackSupportMixin, TransformerMixin, _BaseComposition):
     """Turn the columns of a table into named views, as `ColumnTransformer` turns them into one table.
 
     A column of texts that nothing prepares becomes sequences or words; new rows are spelled as the training rows were.
@@ -81,6 +82,7 @@ class ViewTransformer(TransformerMixin, _BaseComposition):
         self.fit_transform(X, y)
         return self
 
+    @watched
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Views:
         """Fit each transformer to its columns and return the views."""
         names = [name for name, _, _ in self.transformers]
