@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -11,16 +12,21 @@ FAILED = 1
 """Exit code of a command that was given something wrong, or that does not confirm a certificate."""
 INTERRUPTED = 130
 """Exit code of a command that Ctrl-C, or a request to end (SIGTERM), has ended early."""
+RARELY = 100_000
+"""New objects after which the program looks for garbage: imports make tens of thousands, and all of them stay."""
 
 
 def main() -> None:
     """Run the program."""
+    gc.set_threshold(RARELY)
     try:
         signal.signal(signal.SIGTERM, _interrupt)
         code = _run()
     except KeyboardInterrupt:
         code = INTERRUPTED
-    sys.exit(_flushed(code))
+    code = _flushed(code)
+    gc.freeze()  # nobody looks for garbage among what ends with the process
+    sys.exit(code)
 
 
 def _interrupt(*given: Any) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kernelweave.cli import options as o
+from kernelweave.cli.deferred import IDLE, defer
 from kernelweave.cli.paths import check_readable, rows_of
 from kernelweave.cli.show import Output, on_terminal
 
@@ -50,6 +51,7 @@ def predict(
         raise ValueError("--format bed reads intervals of --genome; to write BED, scan with --scan and --as bed.")
     if not scanning.scan and scanning.given():
         raise ValueError(f"{scanning.given()[0]} is about windows; add --scan to score them.")
+    defer(*IDLE)
     from kernelweave.cli.scanning import scan
     from kernelweave.estimators import load
     from kernelweave.io import check_writable

@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, softmax
-from sklearn.isotonic import IsotonicRegression
 
 Array = np.ndarray
 METHODS = ("sigmoid", "temperature", "isotonic")
@@ -99,6 +97,8 @@ def _of_two(second: Array) -> Array:
 
 
 def _sigmoid(f: Array, true: Array) -> tuple[Array, Array]:
+    from scipy.optimize import minimize  # not imported where a model only predicts
+
     positive, negative = float(true.sum()), float((~true).sum())
     target = np.where(true, (positive + 1.0) / (positive + 2.0), 1.0 / (negative + 2.0))
     scale = max(float(np.abs(f).max(initial=0.0)), np.finfo(float).tiny)
@@ -113,11 +113,15 @@ def _sigmoid(f: Array, true: Array) -> tuple[Array, Array]:
 
 
 def _steps(f: Array, true: Array) -> tuple[Array, Array]:
+    from sklearn.isotonic import IsotonicRegression
+
     found = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(f, true.astype(float))
     return np.asarray(found.X_thresholds_, dtype=float), np.asarray(found.y_thresholds_, dtype=float)
 
 
 def _temperature(outputs: Array, true: Array) -> float:
+    from scipy.optimize import minimize_scalar
+
     scale = max(float(np.abs(outputs).mean()), np.finfo(float).tiny)
 
     def loss(log: float) -> float:

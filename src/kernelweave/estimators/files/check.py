@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from kernelweave.data.kinds import Description, describe, kind_of, n_rows
 from kernelweave.engines.choose import LOCAL
@@ -61,7 +60,7 @@ def local_parameters(nodes: dict[str, Any]) -> dict[str, Any]:
 
 def check_other(model: Any) -> None:
     """Raise unless a pipeline ends with an estimator of ours behind scalers, and a scaler fits its columns."""
-    if isinstance(model, Pipeline):
+    if type(model).__name__ == "Pipeline":
         steps = model.steps
         fits = isinstance(steps, list) and steps and all(isinstance(one, tuple) and len(one) == 2 for one in steps)
         if not fits or not hasattr(steps[-1][1], "expansion_") or not all(isinstance(name, str) for name, _ in steps):

@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 
 from kernelweave.automata.base import Transducer
 from kernelweave.automata.stored import Columns, columns_of, from_columns
@@ -42,8 +40,8 @@ from kernelweave.solvers.result import Trace
 Array = np.ndarray
 Node = Any
 
-OTHERS = (Pipeline, StandardScaler)
-"""Estimators of scikit-learn that may stand before one of ours."""
+OTHERS = {"Pipeline": "sklearn.pipeline", "StandardScaler": "sklearn.preprocessing"}
+"""Estimators of scikit-learn that may stand before one of ours, and where they live."""
 
 RECORDS: dict[str, type] = {"Course": StageHistory} | {
     cls.__name__: cls for cls in (Calibration, Certificate, Description, Plan, Threshold)
@@ -70,20 +68,19 @@ class Estimators(Mapping[str, type[BaseEstimator]]):
     """
 
     def __init__(self) -> None:
-        self.others = {cls.__name__: cls for cls in OTHERS}
         room = import_module("kernelweave.estimators")
         self.ours = [name for name in room.__all__ if name[0].isupper()]
 
     def __getitem__(self, name: str) -> type[BaseEstimator]:
         if name in self.ours:
             return getattr(import_module("kernelweave.estimators"), name)
-        return self.others[name]
+        return getattr(import_module(OTHERS[name]), name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter((*self.ours, *self.others))
+        return iter((*self.ours, *OTHERS))
 
     def __len__(self) -> int:
-        return len(self.ours) + len(self.others)
+        return len(self.ours) + len(OTHERS)
 
 
 @cache
@@ -277,13 +274,13 @@ class Reader:
             if not is_learned(key):
                 raise ValueError(f"{key} is not a fitted attribute.")
             setattr(model, key, value)
-        if cls not in OTHERS and node["fitted"]:
+        if node["name"] not in OTHERS and node["fitted"]:
             model.expansion_ = model._expand()
             if "expansion" in node:  # files of version 1 hold none
                 model.expansion_.restore(self.value(node["expansion"]))
             model.expansion_.restored = True
             check_model(model, model.expansion_)
-        if cls in OTHERS:
+        if node["name"] in OTHERS:
             check_other(model)
         return model
 
