@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 import kernelweave as kw
+from kernelweave.interpret.explain.files import bedgraph_rows, table_header, table_rows, write_arrays
 from kernelweave.kernels.registry import KERNELS
 from oracles.letters import masked_shares
 
@@ -63,6 +66,44 @@ def test_places_add_up_to_decision_values(case, normalize, classes):
     np.testing.assert_allclose(told.decision, model.decision_function(X[N:]), rtol=1e-9, atol=1e-9)
     assert len(told) == NEW
     assert len(told.outputs) == model.expansion_.outputs
+
+
+WRITTEN = ("wd", "gapped", "n-grams", "n-grams of lattices", "linear", "columns", "rbf", "views")
+
+
+@pytest.mark.filterwarnings("ignore:.*nearly the same kernel")
+@pytest.mark.parametrize("by_kernel", [False, True])
+@pytest.mark.parametrize("case", WRITTEN)
+def test_what_is_written_adds_up_for_every_class(case, by_kernel, tmp_path):
+    kernel, X = CASES[case]
+    kernels = [kernel, 0.5 * kernel] if by_kernel else [kernel]
+    model = kw.MKLClassifier(kernels, norm=2.0, tol=0.1).fit(X[:N], Y3)
+    told, expected = kw.explain(model, X[N:], by_kernel=by_kernel), model.decision_function(X[N:])
+    header, lines = table_header(told), ["\t".join(map(str, line)) for line in table_rows(told)]
+    assert header[-3:] == ["adds_to_0", "adds_to_1", "adds_to_2"]
+    assert ("kernel" in header) == (by_kernel and bool(told.tracks))
+    sums = {name: np.zeros(3) for name in told.ids}
+    for text in lines:
+        fields = text.split("\t")
+        assert len(fields) == len(header)
+        sums[fields[0]] += np.array(fields[-3:], float)
+    np.testing.assert_allclose([sums[name] for name in told.ids], expected, rtol=1e-9, atol=1e-9)
+    write_arrays(tmp_path / "told.npz", told)
+    with np.load(tmp_path / "told.npz") as found:
+        total = found["base"] + found["rest"].sum(axis=1)
+        for number in range(len(found["tracks"])):
+            values, offsets = found[f"values_{number}"], found[f"offsets_{number}"]
+            total = total + np.stack([values[a:b].sum(axis=0) for a, b in pairwise(offsets)])
+        np.testing.assert_allclose(total, expected, rtol=1e-9, atol=1e-9)
+        assert found["outputs"].tolist() == ["0", "1", "2"]
+
+
+def test_letters_of_a_class_are_written_as_bedgraph():
+    model = kw.KernelClassifier(kw.WeightedDegree(3)).fit(DNA[:N], Y3)
+    told = kw.explain(model, DNA[N:])
+    for output in range(3):
+        values = np.array([float(line[3]) for line in bedgraph_rows(told, output)])
+        np.testing.assert_allclose(values, told.tracks[0].values[:, output], rtol=1e-4, atol=1e-6)
 
 
 def test_every_registered_kernel_has_a_case_or_is_undivided():

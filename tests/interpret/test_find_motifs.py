@@ -42,6 +42,14 @@ def parts(frequencies, width):
     return [padded[a : a + width] for a in range(len(padded) - width + 1)]
 
 
+def test_a_motif_that_is_its_own_other_strand_is_counted_on_both(planted):
+    model, X, y, _ = planted
+    palindrome = next(motif for motif in find_motifs(model, X[y == 1], 6) if "GAA.TTC" in motif.consensus)
+    np.testing.assert_allclose(palindrome.counts, palindrome.counts[::-1, ::-1])
+    np.testing.assert_allclose(palindrome.adds, palindrome.adds[::-1])
+    assert (palindrome.counts.sum(axis=1) <= palindrome.n_sites).all()
+
+
 def test_planted_letters_are_those_that_add(planted):
     model, X, y, truth = planted
     held = np.arange(1200, 1600)[y[1200:] == 1]

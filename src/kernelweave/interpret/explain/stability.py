@@ -2,6 +2,10 @@
 
 A bootstrap sample draws as many training rows as there are, with replacement.  Each of B samples costs one fit and one
 explanation: B times what the model took.
+
+A sample has 63 % of the rows, some of them twice, so that the decision values of its model are smaller as a whole, by a
+tenth to a fifth.  That scale says nothing about places: what a model of a sample adds is multiplied so that it has the
+root mean square, over all places of the rows, that the model of all rows has.
 """
 
 from __future__ import annotations
@@ -26,7 +30,8 @@ class ExplanationStability:
     Attributes
     ----------
     explanation : by the model that was trained on all rows
-    lower, upper : one array for each track of the explanation, (places, outputs): percentiles over the samples
+    lower, upper : one array for each track of the explanation, (places, outputs): percentiles over the samples, brought
+        to the scale of the explanation
     same_sign : the same, share of the samples in which a place adds with the sign that it has under all rows
     level : share of the samples between lower and upper
     n_samples : models that were trained
@@ -78,10 +83,11 @@ def explanation_stability(
         raise ValueError(f"level={level!r} is not valid; expected a number between 0 and 1.")
     X, y, rng = convert(X), np.asarray(y), generator(random_state)
     told = explain(clone(estimator).fit(X, y), rows)
-    each = [_sampled(estimator, X, y, rows, rng) for _ in range(n_samples)]
+    each = [explain(resampled(estimator, X, y, rng), rows) for _ in range(n_samples)]
+    scales = [factor(told, one) for one in each]
     lower, upper, signs = [], [], []
     for track in told.tracks:
-        values = np.stack([_matching(one, track) for one in each])
+        values = np.stack([scale * _matching(one, track) for scale, one in zip(scales, each)])
         low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0)
         lower.append(low)
         upper.append(high)
@@ -89,10 +95,24 @@ def explanation_stability(
     return ExplanationStability(told, tuple(lower), tuple(upper), tuple(signs), level, n_samples)
 
 
-def _sampled(estimator: Any, X: Any, y: Array, rows: Any, rng: np.random.Generator) -> Explanation:
-    """Return the explanation by a model of a bootstrap sample, in which each class keeps its number of rows."""
+def factor(told: Explanation, other: Explanation) -> Array:
+    """Return by what the numbers of another explanation of the same rows are multiplied to have the same scale.
+
+    Returns
+    -------
+    (outputs,)
+    """
+    mine, theirs = (
+        np.sqrt(sum(np.square(some.values).sum(axis=0) for some in one.tracks) + np.square(one.rest).sum(axis=(0, 1)))
+        for one in (told, other)
+    )
+    return np.divide(mine, theirs, out=np.ones_like(mine), where=theirs > 0)
+
+
+def resampled(estimator: Any, X: Any, y: Array, rng: np.random.Generator) -> Any:
+    """Return a model of a bootstrap sample, in which each class keeps its number of rows."""
     chosen = np.sort(np.concatenate([rng.choice(some, len(some)) for some in _strata(y)]))
-    return explain(clone(estimator).fit(X[chosen], y[chosen]), rows)
+    return clone(estimator).fit(X[chosen], y[chosen])
 
 
 def _strata(y: Array) -> list[Array]:

@@ -35,6 +35,8 @@ MOST_SEQLETS = 4000
 ALIKE, SAME = 0.72, 0.85
 """Cosine from which a seqlet belongs to a group, and from which two groups are one: two different motifs side by side
 are like each of them by 0.707."""
+OWN_STRAND = 0.95
+"""Cosine of a motif and its reverse complement from which they are one; a palindrome beside other letters is below."""
 ROUNDS = 4
 CANDIDATES, COMPARED = 60, 600
 """Seqlets that may begin a group, and seqlets that each of them is compared with."""
@@ -52,7 +54,8 @@ class Motif:
     Attributes
     ----------
     consensus : the letters that prevail, dots where none does
-    counts : (w, A) how often each letter stands at each place
+    counts : (w, A) how often each letter stands at each place; of motifs that are their own reverse complement, the
+        mean of both strands
     adds : (w,) what the letters at each place add to the decision value, on average
     letters : of the alphabet
     n_sites : seqlets
@@ -111,15 +114,20 @@ def find_motifs(
     >>> [motif.n_sites > 20 for motif in find_motifs(model, X[y == 1], 1)]
     [True]
     """
-    core = last_step(model)
-    told = explain(model, X)
-    (number, sign) = output(core, target)
-    track = _letters(told)
-    if both_strands is None:
-        both_strands = knows_strands(core)
-    if both_strands and track.rows.alphabet.complement is None:
-        raise ValueError(f"There is no other strand: the {track.rows.alphabet.name} alphabet has no complement.")
-    return motifs_of(told, n, number, -sign if against else sign, both_strands, min_sites)
+    told, number, sign, both = searched(model, X, target, against, both_strands)
+    return motifs_of(told, n, number, sign, both, min_sites)
+
+
+def searched(
+    model: Any, X: Any, target: Any, against: bool, both_strands: bool | None
+) -> tuple[Explanation, int, float, bool]:
+    """Return the explanation of rows, the number and sign of the decision value, and whether strands are one."""
+    core, told = last_step(model), explain(model, X)
+    number, sign = output(core, target)
+    alphabet, both = _letters(told).rows.alphabet, knows_strands(core) if both_strands is None else both_strands
+    if both and alphabet.complement is None:
+        raise ValueError(f"There is no other strand: the {alphabet.name} alphabet has no complement.")
+    return told, number, -sign if against else sign, both
 
 
 def motifs_of(
@@ -130,7 +138,7 @@ def motifs_of(
     values = sign * track.values[:, number]
     found = seqlets(track, values)
     groups = _merged(found, _groups(found, n, both, min_sites), both)
-    motifs = [_motif(found, members, told.ids, track, sign) for members in groups]
+    motifs = [_motif(found, members, told.ids, track, sign, both) for members in groups]
     return sorted((motif for motif in motifs if motif.consensus), key=lambda motif: -motif.n_sites)[:n]
 
 
@@ -226,11 +234,18 @@ def _merged(found: Seqlets, groups: list[Array], both: bool) -> list[Array]:
     return out
 
 
-def _motif(found: Seqlets, members: Array, ids: Sequence[str], track: Track, sign: float) -> Motif:
+def _motif(found: Seqlets, members: Array, ids: Sequence[str], track: Track, sign: float, both: bool) -> Motif:
     """Return the motif of a group, without places at its ends where no letter prevails."""
     aligned, alphabet = _aligned(found, members), track.rows.alphabet
-    letters = found.aligned_letters(members)
-    counts = (letters[:, :, None] == np.arange(alphabet.size)).sum(axis=0)
+    mean, letters = aligned.mean(axis=0), found.aligned_letters(members)
+    counts = _counted(letters, alphabet.size)
+    if both and found.partners is not None:
+        turned = turned_matrices(mean, found.partners)
+        close, shift, _ = best_alignment(turned[None], mean, False)
+        if close[0] > OWN_STRAND:  # its own other strand: which of them a site is on is chance
+            other = turned_matrices(counts.astype(float)[None], found.partners)
+            counts = (counts + shifted(other, shift)[0]) / 2
+            mean = (mean + shifted(turned[None], shift)[0]) / 2
     shares = (counts + 0.25) / (counts.sum(axis=1, keepdims=True) + 0.25 * alphabet.size)
     bits = np.log2(alphabet.size) + (shares * np.log2(shares)).sum(axis=1)
     sure = np.flatnonzero((bits > SURE) & (counts.sum(axis=1) > len(members) / 2))
@@ -241,10 +256,15 @@ def _motif(found: Seqlets, members: Array, ids: Sequence[str], track: Track, sig
     totals = aligned.sum(axis=(1, 2))
     heaviest = np.argsort(-totals, kind="stable")[:EXAMPLES]
     examples = tuple(_example(found, members[k], ids, track, span) for k in heaviest.tolist())
-    adds = sign * aligned.sum(axis=2).mean(axis=0)[span]
+    adds = sign * mean.sum(axis=1)[span]
     return Motif(
         consensus, counts[span], adds, alphabet.letters, len(members), float(sign * totals.mean()), examples
     )  # fmt: skip
+
+
+def _counted(letters: Array, size: int) -> Array:
+    """Return how often each letter stands in each column of (sites, w) codes, (w, letters)."""
+    return (letters[:, :, None] == np.arange(size)).sum(axis=0)
 
 
 def _example(found: Seqlets, member: Array, ids: Sequence[str], track: Track, span: slice) -> tuple[str, int, str, str]:
