@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from . import extremes, forgeries, killed, mutated, soak
+from . import extremes, forgeries, killed, memory, mutated, soak
 from .stage import Stage
 
 STAGES: dict[str, Stage] = {
-    stage.name: stage for stage in (forgeries.STAGE, extremes.STAGE, soak.STAGE, killed.STAGE, mutated.STAGE)
+    stage.name: stage
+    for stage in (forgeries.STAGE, extremes.STAGE, soak.STAGE, killed.STAGE, memory.STAGE, mutated.STAGE)
 }
