@@ -30,8 +30,9 @@ from .workers import peak_memory
 LIMITS = ("1MB", "20MB", "150MB")
 SPACE = 100 << 20
 """Bytes beside the limit: what Python, NumPy and compiled loops take while they work."""
-SECONDS = 8.0
-"""A fit that takes longer is ended; what it took until then counts: rows are held before the first step."""
+SECONDS, LATEST = 6.0, 120.0
+"""A fit that takes more processor time, or longer by the clock, is ended; what it took until then counts: rows are held
+before the first step."""
 ROWS, FEWER = 4000, 1500
 SMOOTH = ("newton", "interior_point", "block_coordinate", "svrg", "proximal_gradient", "ufo", "obscure")
 """Solvers that are asked for a smooth loss."""
@@ -198,8 +199,8 @@ def _alone(work: Callable[[], Any], told: Path) -> None:
     try:
         Path("/proc/self/clear_refs").write_text("5")  # the peak so far is forgotten
         before = peak_memory()
-        signal.setitimer(signal.ITIMER_REAL, SECONDS)
-        signal.signal(signal.SIGALRM, _time_is_up)
+        signal.signal(signal.SIGPROF, _time_is_up)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -209,7 +210,7 @@ def _alone(work: Callable[[], Any], told: Path) -> None:
             pass
         except Exception as error:
             said.update(error=str(error), type=type(error).__name__)
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
         told.write_text(json.dumps({**said, "grown": peak_memory() - before}))
     finally:
         os._exit(0)
@@ -225,7 +226,7 @@ def _time_is_up(*_: Any) -> None:
 
 def _ended(child: int) -> int:
     """Wait for a child, and end one that does not answer to its alarm."""
-    deadline = time.monotonic() + 2 * SECONDS
+    deadline = time.monotonic() + LATEST
     while time.monotonic() < deadline:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
@@ -241,5 +242,5 @@ def warm(folder: Path) -> None:
         model(cell).fit(rows(cell.rows)[:200], targets(cell.rows)[:200])
 
 
-STAGE = Stage("memory matrix", trial, goal=len(cells()), slice=0, minutes=30, warm=warm, seconds=60.0, growth=None)
+STAGE = Stage("memory matrix", trial, goal=len(cells()), slice=0, minutes=30, warm=warm, seconds=3 * LATEST, growth=None)
 """`make test` runs the first ones by themselves (`test_memory`): they fork, so no other thread may be at work."""
