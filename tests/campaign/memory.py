@@ -242,5 +242,7 @@ def warm(folder: Path) -> None:
         model(cell).fit(rows(cell.rows)[:200], targets(cell.rows)[:200])
 
 
-STAGE = Stage("memory matrix", trial, goal=len(cells()), slice=0, minutes=30, warm=warm, seconds=3 * LATEST, growth=None)
+STAGE = Stage(
+    "memory matrix", trial, goal=len(cells()), slice=0, minutes=30, warm=warm, seconds=3 * LATEST, growth=None
+)
 """`make test` runs the first ones by themselves (`test_memory`): they fork, so no other thread may be at work."""

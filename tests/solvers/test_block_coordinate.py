@@ -108,6 +108,20 @@ def test_a_working_set_smaller_than_the_support_gets_there_too(p, monkeypatch):
     assert limited.primal.value == pytest.approx(solve(shown).primal.value, rel=2e-5)
 
 
+def test_a_working_set_stays_within_what_the_memory_limit_leaves():
+    shown = problem("logistic", 1.0, C=3.0)
+    design = shown.operators.design
+    design.room = 2 * 8 * (12 * 12 + N * 12)
+    assert design.affordable() == 12
+    small = BlockCoordinate()
+    limited = run(small, shown, Stop(1e-5, 500))
+    assert len(small.chosen) <= 12
+    assert limited.primal.value == pytest.approx(solve(problem("logistic", 1.0, C=3.0)).primal.value, rel=2e-5)
+    design.room = 8.0
+    with pytest.raises(MemoryError, match="more than the memory_limit leaves beside the features; raise the limit"):
+        run(BlockCoordinate(), shown, Stop(1e-5, 500))
+
+
 @pytest.mark.parametrize("p", [1.0, 1.5])
 def test_sparse_rows_are_dense_rows(p):
     table = np.where(rng.random((N, M)) < 0.2, X, 0.0)

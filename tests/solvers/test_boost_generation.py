@@ -240,15 +240,17 @@ def test_staged_models_are_those_of_the_rounds():
     assert used == [np.count_nonzero(found.coef[found.kernels == k]) for k in range(3)]
 
 
-def test_a_full_memory_ends_the_run_and_too_little_is_refused():
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+def test_a_full_memory_ends_the_run_and_too_little_is_refused(penalty):
     rows = np.random.default_rng(3).normal(size=(400, 2))
     y = np.where(rows[:, 0] * rows[:, 1] > 0, 1.0, -1.0)
-    problem = BoostProblem("hinge", y, np.full(400, 50.0), "l2")
-    limit = 8 * 400 * generation.COPIES * (generation.FEWEST + 8)
+    problem = BoostProblem("hinge", y, np.full(400, 50.0), penalty)
+    limit = 8 * 400 * generation.COPIES[penalty] * (generation.FEWEST + 8)
     found = generate(problem, pool_of([RBF(width=1.0)], rows, limit), Rules(tol=1e-6))
     assert found.reason == "memory"
     assert not found.converged
     assert len(found.rows) <= generation.FEWEST + 8
+    assert max(found.trace["made"]) <= 3 * (generation.FEWEST + 8)  # candidates beyond what may enter are not made
     with pytest.raises(MemoryError, match="memory_limit"):
         generate(problem, pool_of([RBF(width=1.0)], rows, 8 * 400 * 10), Rules())
 

@@ -190,7 +190,7 @@ def _fastest_mkl(problem: MKLProblem) -> tuple[str, str]:
         design = operators.design
         size = float(design.squares()[:, 0].mean()) * float(problem.cost.mean())
         name, why = _on_columns(Columns(design.n, design.m, design.width, p, size))
-        if name == "block_coordinate" and not design.streamed:
+        if name == "block_coordinate" and not design.streamed and design.widest <= design.affordable():
             return name, why
         return "svrg", why if name == "svrg" else "kernels are held by their features, and rows are many"
     if p == 1.0 and isinstance(operators, AtOnce):

@@ -166,7 +166,11 @@ class Facts:
             pieces, self.pieces = self.pieces, None
             every = slice(0, self.n)
             source = stream.part(every) if pieces is None else joined(pieces, stream.offsets, dtype.type)
-        return DesignSet(Design(self.maps, source, spans(self.n, layout.rows), task.engine, self.table))
+        made = Design(self.maps, source, spans(self.n, layout.rows), task.engine, self.table)
+        made.room = max(
+            0.0, task.budget - (self.whole_bytes(np.dtype(dtype)) if whole else self.part_bytes(layout.rows))
+        )
+        return DesignSet(made)
 
 
 def facts(task: Task) -> Facts:

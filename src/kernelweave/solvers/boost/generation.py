@@ -35,8 +35,9 @@ from kernelweave.solvers.state import Resumable
 
 CHEAP = 2e8
 """Kernel values of a last scan that is done for the certificate alone: about a second's work."""
-COPIES, FEWEST = 3, 32
-"""Columns of n numbers that a master takes for each column, and columns that must fit for a run to begin."""
+COPIES, FEWEST = {"l1": 8, "l2": 3}, 32
+"""Columns of n numbers that a master takes for each column (HiGHS keeps places beside numbers, by column and by row),
+and columns that must fit for a run to begin."""
 MASTER_SHARE, MASTER_TOL = 0.1, 1e-12
 """The restricted problem is solved to this share of the tolerance, but no closer than this."""
 TIGHTER, TIGHTENINGS = 0.1, 4
@@ -110,7 +111,7 @@ class Generation(Resumable):
     ):
         self.problem, self.pool, self.rules = problem, pool, rules
         self.validation, self.train_error = validation, train_error
-        if pool.capacity < COPIES * min(FEWEST, pool.n):
+        if pool.capacity < COPIES[problem.penalty] * min(FEWEST, pool.n):
             raise MemoryError(
                 f"{FEWEST} columns of {pool.n} rows do not fit into the memory_limit; raise it or train on fewer rows."
             )
@@ -182,7 +183,7 @@ class Generation(Resumable):
         self.before = self.pool.scored.sum(), self.pool.made.sum()
         self.errors = self._judge(self.found)
         if not self.ended:
-            most = self.rules.most(self.problem, len(self.rows))
+            most = max(1, min(self.rules.most(self.problem, len(self.rows)), self._columns_left()))
             self.priced = self.pricing.price(self.found, most, "TR1" in self.rules.termination)
             self.scan = self.found, self.priced
             if len(self.priced.rows) == 0 and self.priced.stage == "errors":
@@ -246,7 +247,7 @@ class Generation(Resumable):
         return self.pricing.bound(seen, priced), seen.u, priced.scanned + len(self.rows)
 
     def _columns_left(self) -> int:
-        return self.pool.capacity // COPIES - len(self.rows)
+        return self.pool.capacity // COPIES[self.problem.penalty] - len(self.rows)
 
     def _enter(self, priced: Priced) -> None:
         """Hand columns to the master, as many as there is room for."""

@@ -111,7 +111,8 @@ class PricingRound:
         """Return how many columns of each kernel to choose from."""
         if self.worst_enter:
             return self.most
-        share = min(CHOICE * self.most, int(MOST_VALUES / self.pricing.pool.n)) // kernels
+        pool = self.pricing.pool
+        share = min(CHOICE * self.most, int(MOST_VALUES / pool.n), pool.capacity // CHOICE) // kernels
         return max(self.most // min(kernels, 2), share, 1)
 
     def _chosen(self, numbers: Array, rows: Array) -> tuple[Array, Array, Array]:

@@ -8,6 +8,7 @@ after the other.  Rows are dense where every kernel has a dense embedding, else 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
@@ -25,6 +26,8 @@ from kernelweave.operators.features.design.rows import DenseRows, Rows, correlat
 
 SPARSE = 8
 """One in so many columns are few: the others of a cache line are not read for them."""
+COPIES = 2
+"""Matrices of columns that a solver may hold at a time: old and new ones."""
 PART_BYTES = 1 << 25
 """Dense features that one worker makes at a time for a proof in double precision."""
 
@@ -44,7 +47,10 @@ class Design:
     offsets : (m + 1,) int64, the first column of each kernel
     dense : whether rows are dense
     streamed : whether `part` makes rows afresh
+    room : bytes that the memory limit leaves beside the features
     """
+
+    room: float = math.inf
 
     def __init__(
         self, maps: Sequence[ColumnMap], source: Rows | Stream, parts: list[slice], engine: Engine,
@@ -54,6 +60,17 @@ class Design:
         self.offsets = offsets_of(maps)
         self.n, self.m, self.width = parts[-1].stop if parts else 0, len(maps), int(self.offsets[-1])
         self.dense, self.streamed = not have_codes(maps), isinstance(source, Stream)
+
+    def affordable(self) -> int:
+        """Return how many columns may be copied, with matrices of as many rows and columns, within the memory limit."""
+        rows = self.n if self.dense else 0
+        most = 0.5 * (math.sqrt(rows * rows + 4.0 * self.room / (COPIES * 8)) - rows)
+        return int(min(most, self.width))
+
+    @property
+    def widest(self) -> int:
+        """Columns of the kernel that has most."""
+        return int(np.diff(self.offsets).max(initial=0))
 
     @property
     def dtype(self) -> np.dtype:

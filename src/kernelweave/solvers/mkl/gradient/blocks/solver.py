@@ -75,7 +75,14 @@ class BlockCoordinate(PrimalSolver):
         self.seen: PrimalEvaluation | None = None
         self.r, self.sizes = problem.ball.exponent, np.diff(self.design.offsets)
         suits = max(FIRST_COLUMNS if self.r == 1.0 else FIRST_OF_ALL, int(np.sqrt(PASS_COLUMNS * self.design.width)))
-        self.room = min(self.first or suits, MOST_COLUMNS)
+        affordable = self.design.affordable()
+        if self.design.widest > affordable:
+            raise MemoryError(
+                f"solver='block_coordinate' needs a matrix of the {self.design.widest} columns of a kernel, more than "
+                "the memory_limit leaves beside the features; raise the limit, or try solver='svrg'."
+            )
+        self.most = min(MOST_COLUMNS, affordable)
+        self.room = min(self.first or suits, self.most)
         self.working: Array = np.zeros(self.design.m, bool)
         self.alive: Array = np.ones(self.design.m, bool)
         scale = float(self.cost.max(initial=0.0)) * self.design.n
@@ -126,12 +133,12 @@ class BlockCoordinate(PrimalSolver):
         order = np.argsort(-np.where(used, -1.0, far), kind="stable")
         order = order[~used[order] & (far[order] > 0)]
         width = np.cumsum(self.sizes[order])
-        room = min(self.room, MOST_COLUMNS - int(self.sizes[used].sum()))
+        room = min(self.room, self.most - int(self.sizes[used].sum()))
         fits = max(1, int(np.searchsorted(width, room, side="right")))
         used[order[:fits]] = True
         self.entered = len(order) > fits
         if self.entered:
-            self.room = min(MOST_COLUMNS, 2 * self.room)
+            self.room = min(self.most, 2 * self.room)
         if not np.array_equal(used, self.working):
             self._work_on(used)
 
@@ -164,7 +171,7 @@ class BlockCoordinate(PrimalSolver):
         used = seen.norms > 0
         size = float((seen.norms**self.r).sum() ** (1.0 / self.r))
         for stay in (used | (self.working & self.alive & (np.sqrt(seen.q) > NEAR * size)), used):
-            if self.sizes[stay].sum() <= MOST_COLUMNS // 2 or self.design.width <= MOST_COLUMNS:
+            if self.sizes[stay].sum() <= self.most // 2 or self.design.width <= self.most:
                 return stay
         return np.zeros(len(used), bool)
 
