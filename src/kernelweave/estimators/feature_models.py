@@ -34,8 +34,10 @@ FINER_AGAIN = 0.01
 """By how much the tolerance of features shrinks where the gap for the kernels themselves is open."""
 MOST_VALUES = 2e9
 """Kernel values that a bound for the kernels themselves may take; beyond, the bound is that of their features."""
-SHARE_OF_MEMORY = 0.5
-"""What all made features may take of the memory limit; the rest is for making them."""
+SHARE_OF_MEMORY = 0.6
+"""What made features may take of the memory limit; the rest is for the rows of which parts are made."""
+TWICE, SQUARES = 2, 4
+"""Tables of a kernel, and square matrices, that are there while it is factorised, beside those that stay."""
 
 
 def split_params(params: dict[str, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -62,10 +64,19 @@ def with_features(
     rank, tolerance = params["feature_rank"], params["feature_tolerance"]
     tolerance = FINER * tol if tolerance is None else tolerance
     if rank is None and bare:
-        room = SHARE_OF_MEMORY * memory_budget(limit) / (8.0 * X.shape[0] * len(bare))
-        rank = min(X.shape[0], max(LEAST_RANK, int(room)))
+        rank = _affordable_rank(X.shape[0], len(bare), SHARE_OF_MEMORY * memory_budget(limit) / 8)
     made = [_factorised(kernel, X, weight, tolerance, rank) if id(kernel) in bare else kernel for kernel in kernels]
     return made, bool(bare)
+
+
+def _affordable_rank(n: int, m: int, numbers: float) -> int:
+    """Return how many features m kernels may have on n rows, with a factor of rank x rank for each of them.
+
+    It solves  rank ((m + TWICE) n + (m + SQUARES) rank) = numbers.
+    """
+    long, square = float((m + TWICE) * n), float(m + SQUARES)
+    rank = 2.0 * numbers / (long + np.sqrt(long * long + 4.0 * square * numbers))
+    return min(n, max(LEAST_RANK, int(rank)))
 
 
 def has_features(kernel: Kernel, X: Any) -> bool:

@@ -275,6 +275,13 @@ class DesignMatrix(Protocol):
     parts: list[slice]
     """The rows of each part; a single one where all are in memory."""
 
+    @property
+    def widest(self) -> int:
+        """Columns of the kernel that has most."""
+
+    def affordable(self) -> int:
+        """Return how many columns may be copied, with matrices of as many rows and columns, within the memory limit."""
+
     def part(self, i: int) -> Any:
         """Return rows: `values` (rows, width), or `starts` (rows + 1,), `columns` and `values` where not dense."""
 
