@@ -30,6 +30,9 @@ def test_the_path_from_peaks_to_windows(tmp_path):
     right = sum(any(int(hit[1]) <= summit < int(hit[2]) for summit in summits) for hit in hits)
     assert right > 0.5 * len(hits) > 0  # a tenth of all windows hold one
     assert any("ATGA.TCA" in line for line in motifs(tmp_path / "motifs.meme"))
+    page = (tmp_path / "report.html").read_text()
+    assert "Ten rows, explained" in page
+    assert "both strands as one" in page
     letters = [line.split("\t") for line in (tmp_path / "letters.bedgraph").read_text().splitlines()]
     assert len(letters) == 200 * len(summits)
     effects = [line.split("\t") for line in (tmp_path / "ranked.tsv").read_text().splitlines()]

@@ -106,7 +106,7 @@ def table(
     body = [tag("tr", *(tag("td", cell, class_=kind) for cell, kind in zip(row, kinds))) for row in rows]
     whole = tag(
         "table",
-        tag("caption", tag("span", caption, class_="unseen") if unseen else caption),
+        tag("caption", tag("span", caption, class_="unseen" if unseen else None)),
         tag("thead", first),
         tag("tbody", *body),
     )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave.report.html import Markup, tag
-from kernelweave.report.numbers import share, signed
+from kernelweave.report.numbers import short, signed
 
 Array = np.ndarray
 MOST_ARCS = 80
@@ -84,7 +84,7 @@ def _arc(
     path = f"M{start[0]:.0f} {start[1]:.0f}Q{x:.0f} {y + 2 * bend:.0f} {end[0]:.0f} {end[1]:.0f}"
     strong = min(abs(value) / largest, 1.0)
     sign = "plus" if value >= 0 else "less"
-    said = f"{word or '(nothing)'}: {signed(value, 4)}, weight {share(weight)}"
+    said = f"{word or '(nothing)'}: {signed(value, 4)}, weight {short(weight)}"
     wide = max(6.5 * len(word) + 6, 10.0)
     return tag(
         "g", tag("path", d=path, class_="arc", stroke_width=f"{0.8 + 2 * min(weight, 1.0):.1f}"),

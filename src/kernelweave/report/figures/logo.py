@@ -47,10 +47,10 @@ def letters_of_row(letters: Sequence[str], values: Sequence[float], largest: flo
     start : number of the first letter
     """
     scale = UP / (largest or 1.0)
-    low, blocks = max(0.0, *(-v for v in values)) * scale + 2, []
+    low, blocks = max(0.0, -min(values, default=0.0)) * scale + 2, []
     for first in range(0, len(letters), BLOCK):
         some = range(first, min(first + BLOCK, len(letters)))
-        up = max(0.0, *values[first : first + BLOCK]) * scale + 2
+        up = max(0.0, max(values[first : first + BLOCK])) * scale + 2
         parts = [
             _cell(letters[place], [(letters[place], values[place] * scale)], place - first, up, low,
                   f"{letters[place]} at {written(start + place)}: {signed(values[place], 4)}")

@@ -89,6 +89,8 @@ def _drawn(track: Track, row: int, output: int, largest: float, origin: int, cel
 
 
 def _letters(names: list[str], values: np.ndarray, largest: float, origin: int) -> Markup:
+    if not names:
+        return note("The row has no letters.")
     start, end, said = 0, len(names), None
     if end > MOST_LETTERS:
         running = np.concatenate([[0.0], np.cumsum(np.abs(values))])
