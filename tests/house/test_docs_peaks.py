@@ -32,7 +32,7 @@ def test_the_path_from_peaks_to_windows(tmp_path):
     assert any("ATGA.TCA" in line for line in motifs(tmp_path / "motifs.meme"))
     page = (tmp_path / "report.html").read_text()
     assert "Ten rows, explained" in page
-    assert "both strands as one" in page
+    assert "<code>ATGA.TCA</code>" in page
     letters = [line.split("\t") for line in (tmp_path / "letters.bedgraph").read_text().splitlines()]
     assert len(letters) == 200 * len(summits)
     effects = [line.split("\t") for line in (tmp_path / "ranked.tsv").read_text().splitlines()]
