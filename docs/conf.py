@@ -44,7 +44,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {name: [] for name in ("index", "quickstart", "choosing", "cheatsheet", "benchmarks")}
+html_sidebars = {name: [] for name in ("index", "quickstart", "first-jobs", "choosing", "cheatsheet", "benchmarks")}
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]

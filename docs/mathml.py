@@ -5,6 +5,7 @@ docutils turns TeX into MathML; a formula that it cannot read fails the build.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from docutils.nodes import SkipNode
@@ -15,11 +16,15 @@ SPELLED = {
 }  # fmt: skip
 """Commands that docutils does not know, and what is drawn alike."""
 
+SHORT = re.compile(r"\\frac(\d)(\d)")
+"""A fraction of two digits without braces, which docutils reads as one number."""
+
 
 def drawn(tex: str, block: bool) -> str:
     """Return a formula as MathML."""
     for command, other in SPELLED.items():
         tex = tex.replace(command, other)
+    tex = SHORT.sub(r"\\frac{\1}{\2}", tex)
     return str(tex2mathml(tex, as_block=block))
 
 

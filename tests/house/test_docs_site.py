@@ -24,7 +24,7 @@ MADE = {"api", "gallery"}
 BARE = "<!DOCTYPE html><html><body>{}</body></html>"
 
 
-@pytest.mark.parametrize("page", ["docs/cheatsheet.md", "docs/in-scikit-learn.md"])
+@pytest.mark.parametrize("page", ["docs/cheatsheet.md", "docs/first-jobs.md", "docs/in-scikit-learn.md"])
 def test_the_examples_run(page, tmp_path, monkeypatch):
     matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)

@@ -313,6 +313,7 @@ class Sum(Combination, Features):
         """
         parts = self._parts()
         if self.kind == "columns":
+            X = X.tocsr() if is_sparse(X) else X  # not every sparse form can be sliced
             widths = [part.n_features(X[:1] if hasattr(X, "shape") else X) for part in parts]
             return by_rows(X, lambda some: beside([part.rows(some, dtype) for part in parts], widths), dtype)
         return joined_codes([part.counts(X) for part in parts], [part.n_features(X) for part in parts]).astype(dtype)
