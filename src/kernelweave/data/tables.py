@@ -210,6 +210,23 @@ def is_hollow(X: Any, times: int = 1) -> bool:
     return is_sparse(X) and X.shape[1] > max(FEW_COLUMNS, HOLLOW * times * X.nnz)
 
 
+def canonical(X: Any) -> Any:
+    """Return a sparse table whose rows list each column once, in order; itself where they do.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> X = sparse.csr_array(([1.0, 2.0], [1, 0], [0, 2]))
+    >>> canonical(X).indices.tolist(), X.indices.tolist()
+    ([0, 1], [1, 0])
+    """
+    if X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
+
+
 def first_not_finite(X: Any) -> tuple[int, int] | None:
     """Return row and column of the first stored value that is not finite, None where all are.
 

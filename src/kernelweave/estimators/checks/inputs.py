@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from kernelweave.data import Views
 from kernelweave.data.kinds import blocks_of, convert, describe, kind_of, matched, named
-from kernelweave.data.tables import check_list, first_not_finite
+from kernelweave.data.tables import canonical, check_list, first_not_finite, is_sparse
 from kernelweave.kernels import Kernel
 from kernelweave.kernels.reference import matrix_views
 from kernelweave.kernels.tree import On, leaves
@@ -156,6 +156,7 @@ def _checked_table(estimator: Any, X: Any, **options: Any) -> Any:
     except ValueError:
         check_list(X)  # says which row of a list is wrong
         raise
+    X = canonical(X) if is_sparse(X) else X
     place = first_not_finite(X)
     if place is not None:
         raise ValueError(f"X contains NaN or infinity (inf): row {place[0]}, column {place[1]} is {X[place]}.")

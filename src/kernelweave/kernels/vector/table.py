@@ -14,6 +14,7 @@ from scipy import sparse
 
 from kernelweave._numba import jit
 from kernelweave.data.kinds import blocks_of, kind_of
+from kernelweave.data.tables import canonical
 from kernelweave.kernels.base import Array, Kernel
 
 NOISE = 16.0
@@ -81,11 +82,7 @@ def _as_csr(X: Any) -> Any:
     """Return X as a CSR array whose rows list each column once, in order: products then are exactly symmetric."""
     if X.dtype.kind not in "biuf":
         raise TypeError(f"A vector kernel compares rows of numbers, but got a sparse matrix of {X.dtype}.")
-    table = sparse.csr_array(X, dtype=np.float64)
-    if not table.has_canonical_format:
-        table = table.copy()
-        table.sum_duplicates()
-    return table
+    return canonical(sparse.csr_array(X, dtype=np.float64))
 
 
 def squared_norms(rows: Any) -> Array:

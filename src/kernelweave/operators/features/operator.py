@@ -330,22 +330,20 @@ def _sweep(  # type: ignore[no-untyped-def]
     starts, columns, values, own, named, w, rows,
     p, ridge, entropy, low, high, curvature, fixed, intercept, pull, v, outputs,
 ):  # fmt: skip
-    moved = 0.0
-    step = np.zeros(1, w.dtype)  # numbers in the precision of w: converting each product would cost more than the sum
-    zero = step[0]
+    moved, zero = 0.0, w.dtype.type(0.0)  # in the precision of w: converting each product would cost more than the sum
     for i in rows:
         alpha = 0.0
         for c in range(v.shape[0]):
             alpha += v[c, i]
         row = named[i]
-        there, sizes = columns[starts[row] : starts[row + 1]], values[starts[row] : starts[row + 1]]
-        f = own[row] * alpha + fixed[i] + intercept + pull * moved + row_dot(there, sizes, w, zero)
+        first, last = starts[row], starts[row + 1]
+        total = row_dot(columns[first:last], values[first:last], w, zero)  # named slices would be counted references
+        f = own[row] * alpha + fixed[i] + intercept + pull * moved + total
         outputs[i] = f
         change = box_step(i, f, p, ridge, entropy, low, high, curvature, v)
         if change != 0.0:
             moved += change
-            step[0] = change
-            row_add(there, sizes, step[0], w)
+            row_add(columns[first:last], values[first:last], w.dtype.type(change), w)
     return moved
 
 
@@ -354,9 +352,7 @@ def _sweep_table(  # type: ignore[no-untyped-def]
     table, own, named, w, rows, p, ridge, entropy, low, high, curvature, fixed, intercept, pull, v, outputs
 ):
     """Sweep as above over rows that have every column: lines of a table, and sums that are vectors of the processor."""
-    moved = 0.0
-    step = np.zeros(1, w.dtype)
-    zero = step[0]
+    moved, zero = 0.0, w.dtype.type(0.0)
     for i in rows:
         alpha = 0.0
         for c in range(v.shape[0]):
@@ -369,7 +365,7 @@ def _sweep_table(  # type: ignore[no-untyped-def]
         change = box_step(i, f, p, ridge, entropy, low, high, curvature, v)
         if change != 0.0:
             moved += change
-            step[0] = change
+            step = w.dtype.type(change)
             for j in range(len(w)):
-                w[j] += step[0] * line[j]
+                w[j] += step * line[j]
     return moved

@@ -15,6 +15,10 @@ enough for the caches.  A certificate looks at all rows again and calls back tho
 Intercept: a regularised one is a constant feature.  A free one asks for ``sum alpha = e``, which single steps cannot
 hold; it is reached by the method of multipliers, the proximal search over b: with ``b = b_0 + rho (sum alpha - e)``
 inside a pass and ``b_0 <- b`` after it.  For the certificate alpha is balanced, so it is exactly feasible.
+
+Where features are few, rows cannot but undo one another's steps, and passes may be very many.  Once they have cost a
+good part of what the interior-point method would (`interior`), that one ends the fit: whatever the rows, a run takes
+little more than the better of the two.
 """
 
 from __future__ import annotations
@@ -25,12 +29,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernelweave.losses import BoxQP
-from kernelweave.operators.base import DESCENT_STORES, Automaton, Descent, DescentState, PrimalOperator, StringFeatures
+from kernelweave.operators.base import (
+    DESCENT_STORES,
+    Automaton,
+    Descent,
+    DescentState,
+    Factored,
+    PrimalOperator,
+    StringFeatures,
+)
 from kernelweave.solvers.certificate import Ledger, PrimalPoint, certify
+from kernelweave.solvers.cost import interior_seconds
 from kernelweave.solvers.loop import Limits, Stop
 from kernelweave.solvers.problems import Array, Problem, dot
 from kernelweave.solvers.state import Resumable
 from kernelweave.solvers.svm.box import balance
+from kernelweave.solvers.svm.interior import InteriorPoint
 
 SINGLE_FROM = 1e-5
 """Tolerance from which on single precision is enough for the normal vector; certificates are in double."""
@@ -51,6 +65,9 @@ EARLY, SELDOM = 10, 3
 PULL = 0.1
 """rho, as a share of what a step along a row meets already: more couples the rows, less takes passes to balance.
 It is never so small that b would take many passes across the range of the targets with every row at its bound."""
+PER_FEATURE, ENOUGH = 2e-9, 0.25
+"""Seconds of a step for each feature of its row, and the share of the seconds of the interior-point method that passes
+may take before that method ends the fit."""
 STEADY, PATIENCE = 0.9, 3
 """So many certificates that each leave more than this share of the gap mean that single precision is exhausted."""
 ORDERS = ("permuted", "sequential")
@@ -82,12 +99,15 @@ class DualCoordinate(Resumable):
     random_state : seed of the order
     """
 
-    keeps = "v b pull random passes due swept seen idle losses rows active drift"
+    keeps = "v b pull random passes due swept seen idle losses rows active drift visited"
     limits = Limits(10_000, patience=500, instead=("newton", "chunking"))
     local_state: DescentState
     local: Descent
+    full: Any
     rows: Array
     active: Array
+    finisher: InteriorPoint | None = None
+    """The method that ends the fit, once passes have turned out to be too many."""
 
     def __init__(self, order: str = "permuted", shrinking: bool = True, store: str = "indexed", random_state: int = 0):
         if order not in ORDERS:
@@ -116,6 +136,7 @@ class DualCoordinate(Resumable):
         self.v = box.split(np.zeros(problem.operator.n) if alpha is None else np.asarray(alpha, dtype=float))
         self.movable = np.any(box.low < box.high, axis=0)
         self.full = self._descent(problem)
+        self.counts_arcs = isinstance(self.full, Automaton)
         if problem.free:
             coupled = PULL * float((self.diag + box.ridge).mean())
             across = (float(np.abs(box.p).mean()) + box.entropy) / max(float(problem.cost.sum()), np.finfo(float).tiny)
@@ -125,6 +146,7 @@ class DualCoordinate(Resumable):
             self.pull = problem.shift
             self.b = self.pull * float(self.v.sum())
         self.passes, self.due, self.swept = 0 if warm is None else FEWEST_PASSES - 2, False, 0
+        self.visited, self.most_visited = 0, self._most_visited()
         self.ledger, self.seen, self.idle = Ledger(), np.inf, 0
         self.losses = np.zeros(problem.operator.n)
         self.compact = self.store == "indexed" and warm is None  # the passes that are left do not repay it
@@ -132,6 +154,14 @@ class DualCoordinate(Resumable):
             self._enter(np.arange(problem.operator.n), self.full)
         else:
             self._enter(warm.rows, warm.operator.descent(None, self.dtype))
+
+    def _most_visited(self) -> float:
+        """Return how many rows may be visited before the interior-point method takes over."""
+        operator, problem = self.problem.operator, self.problem
+        boxed = problem.loss.box(problem.y, problem.cost) is not None and self.store == "indexed"
+        if not (boxed and isinstance(operator, Factored)):
+            return np.inf
+        return ENOUGH * interior_seconds(operator) / (PER_FEATURE * max(1.0, operator.entries))
 
     def _descent(self, problem: Problem) -> Descent:
         """Return the normal vector of all rows, in the store that was asked for."""
@@ -156,6 +186,9 @@ class DualCoordinate(Resumable):
 
     def step(self) -> None:
         """One pass over the active rows."""
+        if self.finisher is not None:
+            self.finisher.step()
+            return
         order = self.random.permutation(self.active) if self.order == "permuted" else self.active
         looking = self.passes < EARLY or self.passes % SELDOM == 0
         before = self.local_state.v[:, order].sum(axis=0) if looking else np.empty(0)
@@ -169,20 +202,30 @@ class DualCoordinate(Resumable):
         self.drift = abs(drift)
         self.passes += 1
         self.swept += 1
+        self.visited += len(order)
         if looking:
             self._check_due(order, before)
 
     def certify(self, ledger: Ledger) -> dict[str, float]:
         """When due, evaluate all rows in double precision, offer both points, and call back rows left out wrongly."""
-        self.ledger = ledger
-        if self.due or self.passes >= MOST_PASSES or self.swept == self.stop.max_iter:
+        if self.finisher is not None:
+            return self.finisher.certify(ledger)
+        self.ledger, crept = ledger, self.visited > self.most_visited
+        if self.due or crept or self.passes >= MOST_PASSES or self.swept == self.stop.max_iter:
             self.passes, self.due = 0, False
             outputs = self._offer(ledger)
-            if ledger.gap > self.stop.tol:
+            if ledger.gap > self.stop.tol and crept:
+                self._hand_over()
+            elif ledger.gap > self.stop.tol:
                 self._sharpen(ledger.gap)
                 self._call_back(outputs)
         extra = {"active": float(len(self.active))}
-        return extra | {"arcs": float(self.full.n_arcs)} if isinstance(self.full, Automaton) else extra
+        return extra | {"arcs": float(self.full.n_arcs)} if self.counts_arcs else extra
+
+    def _hand_over(self) -> None:
+        """Let the interior-point method end the fit; what passes have found is in the ledger."""
+        self.finisher = InteriorPoint()
+        self.finisher.init(self.problem, None, self.stop)
 
     def fallback(self) -> PrimalPoint:
         """Return the current point; a run that ends before its first certificate gets one after all."""
@@ -217,7 +260,7 @@ class DualCoordinate(Resumable):
         value = float(self.losses.sum()) + 0.5 * abs(dot(before, f - self.b))
         self.due = abs(gap) <= AHEAD * self.stop.tol * value and self.passes >= FEWEST_PASSES
         if self.shrinking:
-            slack = max(worst, SLACK * self.drift)
+            slack = max(worst, SLACK * self.drift if self.problem.free else 0.0)
             rest = np.all((low & (gains < -slack)) | (high & (gains > slack)), axis=0)
             self.active = np.sort(order[~rest])
             if self.compact and SMALL <= len(self.active) < COMPACT * self.local.n:
@@ -271,11 +314,18 @@ class DualCoordinate(Resumable):
 
     def state(self) -> dict[str, Any] | None:
         """Return what is kept where the normal vector follows from it, as it does after a certificate."""
+        if self.finisher is not None:
+            return {"finisher": self.finisher.state()}
         found = super().state() if self.fresh or self.store != "indexed" else None
         return None if found is None else {**found, "single": self.dtype is np.float32}
 
     def resume(self, state: Mapping[str, Any]) -> None:
-        """Give the active rows their normal vector again."""
+        """Give the active rows their normal vector again, or go on with the method that ends the fit."""
+        if "finisher" in state:
+            self._hand_over()
+            assert self.finisher is not None
+            self.finisher.resume(state["finisher"])
+            return
         super().resume({name: value for name, value in state.items() if name != "single"})
         if state["single"] != (self.dtype is np.float32):
             self.dtype = np.float32 if state["single"] else np.float64

@@ -32,7 +32,7 @@ from kernelweave.solvers.certificate import Ledger, PrimalPoint, certify
 from kernelweave.solvers.loop import Limits, Stop
 from kernelweave.solvers.problems import TINY, Array, Problem, dot
 from kernelweave.solvers.state import Resumable
-from kernelweave.solvers.svm.box import BoxSolver, balance
+from kernelweave.solvers.svm.box import FINE, BoxSolver, balance
 from kernelweave.solvers.svm.newton import positive_factor
 from kernelweave.solvers.svm.polish import polish
 
@@ -181,7 +181,7 @@ class InteriorPoint(Resumable):
         )
         if known and min(ledger.gap, self._open(ledger)) <= NEARLY * self.stop.tol:
             certify(self.problem, alpha, outputs, ledger, rescale=ledger.gap > self.stop.tol)
-            if ledger.gap > self.stop.tol:
+            if ledger.gap > self.stop.tol and min(ledger.gap, self._open(ledger)) <= FINE:
                 self._finish(alpha, ledger)
         return {}
 
