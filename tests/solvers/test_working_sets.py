@@ -7,12 +7,13 @@ import kernelweave as kw
 from kernelweave.engines import Serial
 from kernelweave.losses import make_loss
 from kernelweave.operators import Task, choose
-from kernelweave.operators.base import KMER_STORES, Blocks, Linadd
+from kernelweave.operators.base import KMER_STORES, Blocks, Linadd, WholeProducts, product
 from kernelweave.operators.features import operator as feature_operator
 from kernelweave.solvers.loop import Stop, run
 from kernelweave.solvers.problems import Problem
 from kernelweave.solvers.svm import chunking
 from kernelweave.solvers.svm.chunking import Chunking, default_chunk
+from kernelweave.solvers.svm.face import follow_face
 
 N = 2100  # beyond the rows up to which a Gram matrix is taken
 X, Y = kw.datasets.make_splice(N, random_state=0)
@@ -96,3 +97,61 @@ def test_rows_at_rest_are_left_out_in_every_form(name, store, monkeypatch):
 def test_the_size_grows_with_the_rows():
     sizes = [default_chunk(n) for n in (100, 50_000, 200_000, 10**6, 10**9)]
     assert sizes == [512, 512, 1024, 2289, 4096]
+
+
+@pytest.mark.parametrize("name", ["degree", "spectrum"])
+def test_sets_of_rows_begin_small_and_the_dual_is_seen_while_they_are_solved(name, monkeypatch):
+    monkeypatch.setattr(chunking, "SHRINK_FROM", 1000)
+    monkeypatch.setattr(chunking, "FIRST_ROWS", 200)
+    seen = []
+    result = run(Chunking(64), problem(bound(name)), Stop(1e-3), seen.append)
+    rows = [progress.extra["rows"] for progress in seen]
+    assert rows[0] == 200
+    assert max(rows) == N
+    assert result.converged
+    duals = [progress.dual for progress in seen[:4]]
+    assert duals == sorted(duals)
+    assert duals[0] < duals[-1]
+
+
+def test_rows_of_a_first_set_are_of_all_targets():
+    y = np.where(np.arange(1000) == 617, 1.0, -1.0)
+    assert 617 in chunking.evenly_spread(y, 10)
+    assert len(np.unique(chunking.evenly_spread(y, 333))) == 333
+
+
+def solver_at(C, intercept="free", loss="hinge"):
+    shown = Problem(bound("spectrum"), make_loss(loss), np.where(Y > 0, 1.0, -1.0), np.full(N, C), intercept)
+    solver = Chunking(64, shrinking=False)
+    solver.init(shown, None, Stop(1e-3))
+    for _ in range(20):
+        solver.step()
+    return solver
+
+
+def objective(solver):
+    return solver.problem.dual(solver.alpha, float(solver.alpha @ solver.F))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("intercept", ["free", "regularized", "none"])
+def test_free_variables_follow_their_face(loss, intercept):
+    solver = solver_at(1.0, intercept, loss)
+    before, at = objective(solver), solver.alpha.sum()
+    assert follow_face(solver)
+    assert objective(solver) > before
+    assert np.all((solver.v >= solver.box.low) & (solver.v <= solver.box.high))
+    np.testing.assert_allclose(solver.F, product(solver.problem.operator, solver.alpha), atol=1e-9)
+    if intercept == "free":
+        assert solver.alpha.sum() == pytest.approx(at, abs=1e-10)
+
+
+def test_whole_products_need_no_index():
+    operator, alpha = bound("degree"), np.random.default_rng(0).normal(size=N) * (np.arange(N) % 3 == 0)
+    assert isinstance(operator, WholeProducts)
+    swept = operator.whole_product(alpha)
+    assert "index" not in vars(operator.rows)
+    out, rows = np.zeros(N), np.flatnonzero(alpha)
+    operator.add_to(out, rows, alpha[rows])
+    np.testing.assert_allclose(swept, out, rtol=1e-10, atol=1e-10)
+    assert operator.whole_product(alpha) is None  # steps go on with the index that is there now

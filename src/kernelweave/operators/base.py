@@ -35,8 +35,19 @@ class Dense(Protocol):
     gram: Array
 
 
+@runtime_checkable
+class WholeProducts(Protocol):
+    """Ability: ``K @ alpha`` for a whole alpha has a way of its own, which spares what steps of few rows work on."""
+
+    def whole_product(self, alpha: Array) -> Array | None:
+        """Return ``K @ alpha``, or None where it is no better than a step of all rows."""
+
+
 def product(operator: Operator, alpha: Array) -> Array:
     """Return ``K @ alpha``, reading only the columns where alpha is not zero."""
+    found = operator.whole_product(alpha) if isinstance(operator, WholeProducts) else None
+    if found is not None:
+        return found
     out = np.zeros(operator.n)
     rows = np.flatnonzero(alpha)
     operator.add_to(out, rows, alpha[rows])

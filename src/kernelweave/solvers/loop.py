@@ -18,7 +18,7 @@ from kernelweave.solvers.state import plain
 
 INNER_ITERATIONS = 2000
 """Most iterations of one SVM inside another solver: it goes on from where it ended when it is asked for again."""
-SHOWN = {"columns": "columns", "train_error": "training error", "validation_error": "held-out error"}
+SHOWN = {"rows": "rows", "columns": "columns", "train_error": "training error", "validation_error": "held-out error"}
 """Further columns of a trace that are worth a word while a run goes on, and their names."""
 
 

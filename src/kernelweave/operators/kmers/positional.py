@@ -29,6 +29,7 @@ from kernelweave.operators.kmers.neighbours import add_deep, own_sums, pair_sums
 from kernelweave.operators.kmers.paths import Paths, SharedNodes, own_cells
 from kernelweave.operators.kmers.prefixes import PrefixIndex, Spelling, has_masked, read_only
 from kernelweave.operators.kmers.stores import STORES
+from kernelweave.operators.kmers.sweep import block_rows, can_sweep, sweep_scores
 
 DEEP_PARTS = 4
 """Parts into which positions are cut for the long k-mers; fixed, so that sums have the same order on any machine."""
@@ -37,6 +38,8 @@ TABLE_COST = {12: 0.8, 14: 1.7}
 LARGE_COST = 5.0
 NEIGHBOUR_COST = 12.0
 """Nanoseconds for a neighbour in the sorted order."""
+SWEPT = 256
+"""Rows that move from which on a product may be a sweep, which takes as long for one as for many."""
 
 
 class LetterRows:
@@ -218,6 +221,21 @@ class PathOperator(PositionalOperator):
     def paths(self) -> Paths:
         """The paths of all rows."""
         return Paths(self.rows.shared, self.given[0])
+
+    def whole_product(self, alpha: Array) -> Array | None:
+        """Return ``K @ alpha`` by sweeps over the positions, as long as no index has been sorted; else None."""
+        alphabet, support, letters = self.prepared.alphabet, np.flatnonzero(alpha), self.rows
+        if "index" in vars(letters) or len(support) < SWEPT or not can_sweep(alphabet, 0, self.given.shape[2]):
+            return None
+        kept, coef = np.ascontiguousarray(letters.symbols[support].T), alpha[support]
+
+        def score(part: slice, target: Array) -> None:
+            new = np.ascontiguousarray(letters.symbols[part].T)
+            target[:] = sweep_scores(kept, new, int(alphabet.size), self.sums[0], coef)
+
+        out = np.zeros(self.n)
+        self.engine.map_into(out, score, spans(self.n, block_rows(self.n, len(support))))
+        return out
 
     def descent(self, rows: Array | None, dtype: type) -> PathDescent:
         """Return a normal vector over some rows, for coordinate descent."""

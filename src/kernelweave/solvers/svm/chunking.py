@@ -8,9 +8,15 @@ the sparse normal vector).  One `step`:
        which the part of the rows that were kept is there already;
     3. carry the change over to all outputs: F += K[:, W] delta   (`Operator.add_to`).
 
-Where products go through a normal vector (linadd), a step costs in proportion to the rows it looks up.  Rows that rest
-at zero are then left out for a while (shrinking): the others are solved as a problem of their own, after which all
-outputs are computed afresh.
+Where products go through a normal vector (linadd), a step costs in proportion to the rows it looks up.  Working sets of
+many rows are then chosen first, and the Q rows of a step among these:
+
+    W      rows that move: those that violate the conditions most, those near to it, and the free variables; at first
+           few rows, evenly spread, and more each time
+    inner  solve the problem of W by steps as above, all other rows fixed where they are
+    F      compute all outputs afresh, in one product; certify
+
+So the rows beyond W, and those that rest at a bound, cost nothing until W is solved (shrinking, begun from below).
 """
 
 from __future__ import annotations
@@ -22,10 +28,11 @@ from typing import Any
 import numpy as np
 
 from kernelweave.operators.base import Blocks, Linadd, product
-from kernelweave.solvers.certificate import Ledger, PrimalPoint
+from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint
 from kernelweave.solvers.loop import Limits, Stop
-from kernelweave.solvers.problems import Array, Problem
+from kernelweave.solvers.problems import Array, Problem, dot
 from kernelweave.solvers.svm.box import BoxSolver
+from kernelweave.solvers.svm.face import follow_face
 
 CHUNK, CHUNK_ROWS, LARGEST_CHUNK = 512, 50_000, 4096
 """Default Q of up to so many rows; with four times the rows it doubles: a step then costs more to carry over to all
@@ -39,12 +46,16 @@ KEPT = 0.5
 
 SHRINK_FROM, EVERY = 4000, 8
 """Rows from which on shrinking pays, and how many steps lie between two looks at what can be left out."""
+FIRST_ROWS, FIRST_SHARE, WIDER = 4096, 32, 4.0
+"""Rows of the first W: at least so many, one of so many; and how many times larger each further one may be."""
 NARROW = 0.6
 """Rows are left out when fewer than this share remain."""
-SLACK = 0.5
-"""...and only rows that are further than this share of the present violation from moving."""
-CLOSER, MOST_INNER_STEPS = 0.1, 100
-"""The remaining rows are solved until their violation is this share of the present one, or for so many steps."""
+ROOM = 1.5
+"""W has so many rows for each one that moves: the nearest to moving come next."""
+CLOSER, MOST_INNER_STEPS = 0.1, 16
+"""W is solved until its violation is this share of the present one, or for so many times as many steps as it has Qs."""
+VISITS = 0.5
+"""All free variables are moved together when working sets have brought so many new rows for each of them."""
 
 NOT_URGENT = float(np.finfo(float).min)
 """Of a row that cannot move; still above a row that is already chosen, so that none is chosen twice."""
@@ -56,10 +67,13 @@ class Chunking(BoxSolver):
     Parameters
     ----------
     chunk_size : Q, at least 2; None to choose it by the number of rows
-    shrinking : leave out rows that rest at zero, where that saves work
+    shrinking : leave out rows that rest at a bound, where that saves work
     """
 
-    keeps = "rows steps goal"
+    known: Array | None = None
+    """Outputs of the alpha to start from, where they are at hand."""
+
+    keeps = "rows steps goal widest visited"
     limits = Limits(2000, rows=20, patience=300, instead=("newton", "dual_coordinate", "smo"))
 
     def __init__(self, chunk_size: int | None = None, shrinking: bool = True):
@@ -73,8 +87,13 @@ class Chunking(BoxSolver):
         super().init(problem, start, stop)
         self.rows, self.values = np.empty(0, dtype=np.int64), np.empty((0, 0))
         self.part: tuple[Array, Chunking] | None = None
-        self.steps = 0
+        self.visited = 0
+        self.steps, self.widest = 0, max(FIRST_ROWS, problem.operator.n // FIRST_SHARE)
         self.can_narrow = self.shrinking and isinstance(problem.operator, Linadd) and problem.operator.n >= SHRINK_FROM
+
+    def outputs(self, alpha: Array) -> Array:
+        """Return ``K alpha``, or what is known of it."""
+        return super().outputs(alpha) if self.known is None else self.known.copy()
 
     def state(self) -> dict[str, Any]:
         """Return what is kept, and the same of the rows that are not left out."""
@@ -91,13 +110,14 @@ class Chunking(BoxSolver):
 
     def step(self) -> None:
         """Choose rows, solve their programme, update all outputs; or do so among the rows that are not left out."""
+        gains = self.gains() if self.part is None else None
+        if gains is not None and self.can_narrow and self.steps % EVERY == 0:
+            self._narrow(gains)
         self.steps += 1
         if self.part is not None:
             self._step_inside(*self.part)
             return
-        gains = self.gains()
-        if self.can_narrow and self.steps % EVERY == 0:
-            self._narrow(gains)
+        assert gains is not None
         violation = self.violation(gains)
         former, self.rows = self.rows, self._choose(gains)
         K = self._matrix(former)
@@ -105,48 +125,85 @@ class Chunking(BoxSolver):
         local = np.ascontiguousarray(gains[:, self.rows])
         self.solve_inner(K, self.rows, v, local, INNER_ACCURACY * violation, INNER_STEPS * len(self.rows))
         self.move(self.rows, v)
+        if isinstance(self.problem.operator, Linadd):
+            self._follow_face()
+
+    def _follow_face(self) -> None:
+        """Move all free variables together, once working sets have had the time to visit them."""
+        self.visited += len(self.rows) - self._staying(len(self.rows), len(self.rows))
+        free = np.count_nonzero((self.v > self.box.low) & (self.v < self.box.high))
+        if free > len(self.rows) and self.visited >= VISITS * free:
+            self.visited = 0
+            follow_face(self)
 
     def fallback(self) -> PrimalPoint:
         """Return the current point, with what the rows that are not left out have reached."""
         if self.part is not None:
-            self.v[:, self.part[0]] = self.part[1].v
-            self.F, self.part = product(self.problem.operator, self.alpha), None
+            self._widen(*self.part)
         return super().fallback()
 
     def certify(self, ledger: Ledger) -> dict[str, float]:
-        """Offer the point at hand; none while rows are left out."""
-        return {} if self.part is not None else super().certify(ledger)
+        """Offer the point at hand; while rows are left out, the dual objective that the others have reached."""
+        at_work = float(self.problem.operator.n if self.part is None else len(self.part[0]))
+        if ledger.primal is None or self.part is None:
+            super().certify(ledger)
+        if self.part is not None:
+            alpha, energy = self._inside(*self.part)
+            ledger.offer(dual=DualPoint(alpha, self.problem.dual(alpha, energy)))
+        return {"rows": at_work}
 
     def _narrow(self, gains: Array) -> None:
-        """Leave out the rows that rest at zero, well away from where they would move."""
-        slack = SLACK * self.violation(gains)
-        push = gains - (self.middle(gains) if self.problem.free else 0.0)
-        resting = (self.v <= self.box.low) & (push < -slack) | (self.v >= self.box.high) & (push > slack)
-        idle = np.all(resting & (self.v == 0), axis=0)
-        rows = np.flatnonzero(~idle)
-        if not 0 < len(rows) < NARROW * self.problem.operator.n:
-            return
-        self.part, self.goal, self.steps = (rows, self._narrowed(rows)), CLOSER * self.violation(gains), 0
+        """Choose the rows to work on for a while; nothing changes where these are most."""
+        n, violation = self.problem.operator.n, self.violation(gains)
+        if self.v.any():
+            push = gains - (self.middle(gains) if self.problem.free else 0.0)
+            grow = np.max(push, axis=0, where=self.v < self.box.high, initial=NOT_URGENT)
+            fall = np.max(-push, axis=0, where=self.v > self.box.low, initial=NOT_URGENT)
+            urgency = np.maximum(grow, fall)
+            free = np.count_nonzero(np.any((self.v > self.box.low) & (self.v < self.box.high), axis=0))
+            size = max(min(int(ROOM * np.count_nonzero(urgency > 0.0)), self.widest), int(ROOM * free))
+            rows = np.arange(n) if size >= n else np.sort(np.argpartition(urgency, n - size)[n - size :])
+        else:
+            rows = evenly_spread(self.problem.y, min(self.widest, n))
+        if len(rows) < NARROW * n:
+            self.part, self.goal, self.steps = (rows, self._narrowed(rows)), CLOSER * violation, 0
+            self.widest = int(WIDER * self.widest)
 
     def _narrowed(self, rows: Array) -> Chunking:
-        """Return a solver of the problem of some rows, all others fixed at zero."""
-        assert isinstance(self.problem.operator, Linadd)
+        """Return a solver of the problem of some rows, all others fixed where they are."""
+        problem, alpha, operator = self.problem, self.alpha, self.problem.operator
+        assert isinstance(operator, Linadd)
+        others = float(alpha.sum() - alpha[rows].sum())
         few = replace(
-            self.problem, operator=self.problem.operator.narrowed(rows), y=self.problem.y[rows],
-            cost=self.problem.cost[rows],
+            problem, operator=operator.narrowed(rows), y=problem.y[rows], cost=problem.cost[rows],
+            total=problem.total - others,
         )  # fmt: skip
-        inner = Chunking(self.chunk_size or default_chunk(self.problem.operator.n))
-        inner.init(few, self.alpha[rows], self.stop)
+        inner = Chunking(self.chunk_size or default_chunk(len(rows)))
+        inner.known = self.F[rows] + problem.shift * others
+        inner.init(few, alpha[rows], self.stop)
         return inner
+
+    def _inside(self, rows: Array, inner: Chunking) -> tuple[Array, float]:
+        """Return alpha with what some rows have reached, and its energy ``alpha'K alpha``."""
+        alpha = self.alpha
+        energy, change = dot(alpha, self.F), inner.alpha - alpha[rows]
+        alpha[rows] += change
+        others = self.problem.shift * float(self.alpha.sum() - self.alpha[rows].sum())
+        return alpha, energy + dot(change, self.F[rows] + inner.F - others)
 
     def _step_inside(self, rows: Array, inner: Chunking) -> None:
         """Work on the rows that are not left out; when they are solved, compute all outputs afresh."""
         inner.step()
-        if self.steps < MOST_INNER_STEPS and inner.violation(inner.gains()) > self.goal:
-            return
+        most = MOST_INNER_STEPS * -(-len(rows) // max(1, len(inner.rows)))
+        if self.steps >= most or inner.violation(inner.gains()) <= self.goal:
+            self._widen(rows, inner)
+
+    def _widen(self, rows: Array, inner: Chunking) -> None:
+        """Return to all rows, with what some of them have reached."""
+        if inner.part is not None:
+            inner._widen(*inner.part)
         self.v[:, rows] = inner.v
-        self.F = product(self.problem.operator, self.alpha)
-        self.part, self.steps = None, 0
+        self.F, self.part, self.steps = product(self.problem.operator, self.alpha), None, 0
 
     def _matrix(self, former: Array) -> Array:
         """Return the kernel values of the working set; those between rows of the former one are there already."""
@@ -189,6 +246,15 @@ def default_chunk(n: int) -> int:
     (512, 724, 2289)
     """
     return int(min(LARGEST_CHUNK, max(CHUNK, CHUNK * (n / CHUNK_ROWS) ** 0.5)))
+
+
+def evenly_spread(y: Array, size: int) -> Array:
+    """Return so many rows, rising, of all targets alike.
+
+    >>> evenly_spread(np.array([1, 1, 1, 1, -1, 1]), 3)
+    array([0, 2, 4])
+    """
+    return np.sort(np.argsort(y, kind="stable")[np.linspace(0, len(y) - 1, size).astype(np.int64)])
 
 
 def _add_best(rows: Array, urgency: Array, size: int) -> Array:
