@@ -13,10 +13,27 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from kernelweave import RBF, KernelClassifier, MKLClassifier
 from kernelweave.engines import Engine, Serial, Threads, choose_engine, one_blas_thread
+from kernelweave.engines.base import Beside
 from kernelweave.engines.local import available_cores
 from remote import DaskProcesses, Pickled, Processes
 
 ENGINES = [Serial(), Threads(2), Threads(3), Pickled(), Processes(), DaskProcesses()]
+
+
+def test_beside_runs_a_function_in_a_free_thread_and_does_not_wait_for_one():
+    engine, begun, gone = Threads(2), threading.Event(), threading.Event()
+
+    def wait():
+        begun.set()
+        gone.wait()
+
+    assert isinstance(engine, Beside)
+    with engine.beside(wait):
+        assert begun.wait(60)
+        with engine.beside(wait):
+            with engine.beside(lambda: pytest.fail("no thread is free")):
+                pass
+            gone.set()
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda e: f"{type(e).__name__} {e.workers}")

@@ -8,8 +8,10 @@ from kernelweave.data.strings.sequences import Sequences
 from kernelweave.engines import Serial, Threads
 from kernelweave.kernels import WeightedDegree
 from kernelweave.operators import bind
-from kernelweave.operators.kmers import paths, prefixes
-from kernelweave.operators.kmers.paths import Paths, SharedNodes, direct_depth, folded
+from kernelweave.operators.kmers import levels, paths, prefixes
+from kernelweave.operators.kmers.levels import direct_depth, folded
+from kernelweave.operators.kmers.nodes import SharedNodes
+from kernelweave.operators.kmers.paths import Paths
 from oracles.rows import ALPHABETS, mask, sequences
 
 rng = np.random.default_rng(1)
@@ -62,13 +64,13 @@ def test_k_mers_that_are_longer_than_a_word_of_63_bits(degree, length):
 @pytest.mark.parametrize("entries", [0.01, 40.0, 1e9])
 @pytest.mark.parametrize("bits", [0, 2, 4, 6])
 def test_every_split_between_addresses_and_nodes_gives_the_same(entries, bits, monkeypatch):
-    monkeypatch.setattr(paths, "ENTRIES_A_ROW", entries)
-    monkeypatch.setattr(paths, "MOST_DIRECT", 1e6)
-    monkeypatch.setattr(paths, "FOLDED_BITS", bits)
+    monkeypatch.setattr(levels, "ENTRIES_A_ROW", entries)
+    monkeypatch.setattr(levels, "MOST_DIRECT", 1e6)
+    monkeypatch.setattr(levels, "FOLDED_BITS", bits)
     for masked in (0.0, 0.1):
         X = sequences(30, 20, masked=masked)
         descent = check(WeightedDegree(7), X)
-        assert (descent.paths.depth == 1) == (entries < 1)
+        assert (descent.paths.letters.depth == 1) == (entries < 1)
         check(WeightedDegree(7, only=4), X)
         check(WeightedDegree(7, positions=(3, 9)), X)
         check(WeightedDegree(7, position_weights=np.linspace(0, 2, 20).tolist()), X)
@@ -81,7 +83,7 @@ def test_single_precision_is_near():
     alpha = rng.normal(size=200)
     descent = bound(0.01 * WeightedDegree(20), X).descent(None, np.float32)
     descent.start(alpha)
-    assert descent.vector[0].dtype == np.float32
+    assert descent.vector[0][0].dtype == np.float32
     np.testing.assert_allclose(descent.outputs(alpha), K @ alpha, atol=1e-4)
 
 
@@ -90,7 +92,7 @@ def test_what_no_other_row_has_stays_with_its_row(masked):
     """Far-apart rows share no long k-mer: all of those weights are in `own`; of equal rows, nothing is."""
     kernel, X = WeightedDegree(20), sequences(1, 60, masked=masked)
     alone = bound(kernel, X).descent(None, np.float64)
-    assert len(alone.paths.values) == 0
+    assert [len(values) for values in alone.paths.values] == [0, 0]
     np.testing.assert_allclose(alone.own, kernel.diag(X) - alone.paths.held)
     assert alone.own[0] > 0
     equal = bound(kernel, Sequences.concatenate([X, X])).descent(None, np.float64)
@@ -103,14 +105,15 @@ def test_nodes_are_the_long_k_mers_that_rows_share():
     operator = bound(WeightedDegree(8), Sequences.from_strings(rows, alphabet="dna"))
     shared = SharedNodes(operator.rows.symbols, operator.rows.spelling, 8, Serial())
     assert shared.depth == 1
-    first = np.flatnonzero(shared.position == 0)
-    assert sorted(zip(shared.low[first].tolist(), shared.high[first].tolist())) == [(1, 4), (4, 7)]
-    assert sorted(members(shared, node) for node in first) == [[0, 1], [0, 1, 2]]
-    assert not any(3 in members(shared, node) for node in range(len(shared.low)))
+    half = shared.halves[0]
+    first = np.flatnonzero(half.position == 0)
+    assert sorted(zip(half.low[first].tolist(), half.high[first].tolist())) == [(1, 4), (4, 7)]
+    assert sorted(members(half, node) for node in first) == [[0, 1], [0, 1, 2]]
+    assert not any(3 in members(half, node) for half in shared.halves for node in range(len(half.low)))
 
 
-def members(shared, node):
-    return [i for i in range(shared.n) if node in shared.nodes[shared.starts[i] : shared.starts[i + 1]]]
+def members(half, node):
+    return [i for i in range(len(half.starts) - 1) if node in half.nodes[half.starts[i] : half.starts[i + 1]]]
 
 
 def test_kernels_of_other_weights_share_the_nodes():
@@ -139,7 +142,12 @@ def test_the_same_bits_with_any_engine(monkeypatch):
     def everything(engine):
         descent = bound(WeightedDegree(15), X, engine).descent(None, np.float32)
         descent.start(alpha)
-        return descent.outputs(alpha), descent.product(alpha), descent.own, descent.paths.shared.nodes
+        return (
+            descent.outputs(alpha),
+            descent.product(alpha),
+            descent.own,
+            *(half.nodes for half in descent.paths.halves),
+        )
 
     first, *others = map(everything, (Serial(), Threads(2), Threads(3)))
     for other in others:

@@ -8,6 +8,7 @@ and gives the same bits as `Serial` does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -70,6 +71,14 @@ class Engine(Protocol):
 
     def share(self, value: V) -> Shared[V]:
         """Return a handle to a value that functions may hold in its place; they call its `get`."""
+
+
+@runtime_checkable
+class Beside(Protocol):
+    """Ability of an engine: something else can run while its caller works, in the same memory."""
+
+    def beside(self, fn: Callable[[], None]) -> AbstractContextManager[None]:
+        """Let a function run while the block does, if a thread is free, and wait for its end; it must end by itself."""
 
 
 def targets_of(out: Targets, parts: Sequence[Any]) -> list[tuple[Array, ...]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
@@ -32,6 +33,16 @@ class Threads:
     def map_into(self, out: Targets, fn: Callable[..., None], parts: Sequence[Any]) -> None:
         """Call ``fn(part, *targets)`` for every part, with views of `out`: threads share memory."""
         self.map(lambda job: fn(job[0], *job[1]), zip(parts, targets_of(out, parts)))
+
+    @contextmanager
+    def beside(self, fn: Callable[[], None]) -> Iterator[None]:
+        """Let a function run while the block does, if a thread is free, and wait for its end; it must end by itself."""
+        running = _pool(self.workers, os.getpid()).submit(fn)
+        try:
+            yield
+        finally:
+            if not running.cancel():
+                running.result()
 
     def share(self, value: T) -> Carried[T]:
         """Return the value itself behind a handle."""

@@ -9,85 +9,53 @@ At position l a row follows a path of k-mers of lengths 1, 2, ..., d.  The weigh
              keeps the list of its nodes.  A k-mer that no other row has never leaves its row: what it adds to the
              row's own output is alpha_i times a constant (`own`)
 
+All of this is there twice, for the first half of the positions and for the second: two halves share no memory, so two
+threads can read or write a row together, and what a row reads is the sum of two numbers whoever found them.
+
 Letters: E (length, d) weights of the cells, alpha_i the dual variable of row i.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave._numba.lanes import LANES, add_four, fetch
 from kernelweave.data.blocks import spans
-from kernelweave.engines.base import Engine
-from kernelweave.operators.kmers.prefixes import WORD_BITS, Spelling, pack, sort_words
+from kernelweave.operators.kmers.levels import folded
+from kernelweave.operators.kmers.nodes import HalfNodes, SharedNodes
 
 Array = np.ndarray
+Vector = tuple[tuple[Array, Array], ...]
+"""A normal vector: of both halves the directly addressed weights, and (nodes, 2) the weights of the shared nodes, each
+beside what a step of one changes it by."""
 
-FOLDED_BITS = 2
-"""Entries of a folded group that one write changes: more would cost more to write than they save in reading."""
-ENTRIES_A_ROW = 2.0
-"""The directly addressed levels end where the deepest has more entries than this for each row."""
-MOST_DIRECT, ITEM = 1.2e9, 4
-"""Bytes beyond which no further level is addressed directly, and bytes of an entry."""
-SHARED_BYTES = 9.0
-"""Bytes that the shared nodes take for each row and position: half a node on splice sites and on random letters."""
 PATH_ROWS = 8192
 """Rows of one part of a look-up."""
 
 
-class SharedNodes:
-    """The k-mers of more than D letters that rows share, as nodes; independent of any weights.
+class Half(NamedTuple):
+    """What the jitted loops know of one half of the positions."""
 
-    Parameters
-    ----------
-    symbols : (n, length), see `Spelling`
-    degree : longest k-mer that counts
-    engine : positions are worked through in parallel
+    first: int
+    """The first of its positions."""
+    groups: Array
+    levels: Array
+    """(degree, positions) weights of the cells, one line a level."""
+    starts: Array
+    nodes: Array
 
-    Attributes
-    ----------
-    depth : D, how many levels are addressed by their letters
-    starts, nodes : the nodes of row i are ``nodes[starts[i]:starts[i + 1]]``
-    position, low, high : (nodes,) where a node lies; its k-mers have low < k <= high letters
-    """
 
-    def __init__(self, symbols: Array, spelling: Spelling, degree: int, engine: Engine):
-        self.symbols, self.spelling, self.degree, self.engine = symbols, spelling, degree, engine
-        self.n, self.length = symbols.shape
-        self.depth = direct_depth(self.n, self.length, degree, spelling.bits)
-        by_position = np.ascontiguousarray(symbols.T)
-        deep = [p for p in range(self.length) if degree > self.depth and p + self.depth < self.length]
-        found = engine.map(lambda position: self._shared_at(by_position, position), deep)
-        sizes = np.array([len(low) for _, _, low, _ in found], dtype=np.int64)
-        first = np.concatenate([[0], np.cumsum(sizes)])
-        none = np.empty(0, np.int32)
-        self.position = np.repeat(np.array(deep, dtype=np.int32), sizes)
-        self.low = np.concatenate([low for _, _, low, _ in found] or [none])
-        self.high = np.concatenate([high for _, _, _, high in found] or [none])
-        counts = np.zeros(self.n + 1, np.int64)
-        for rows, _, _, _ in found:
-            _count(rows, counts)
-        self.starts = np.cumsum(counts)
-        self.nodes: Array = np.empty(self.starts[-1], np.int32 if first[-1] < 2**31 else np.int64)
-        filled = self.starts[:-1].copy()
-        for (rows, nodes, _, _), offset in zip(found, first):
-            _place(rows, nodes, offset, filled, self.nodes)
+class Letters(NamedTuple):
+    """The letters of all rows, (n, length), bits of a letter, the masked one, and D."""
 
-    def _shared_at(self, by_position: Array, position: int) -> tuple[Array, Array, Array, Array]:
-        """Return (row, node) pairs and the extent of the nodes of one position."""
-        spelling, n = self.spelling, self.n
-        whole = min(self.degree, self.length - position)
-        letters = min(whole, WORD_BITS // spelling.bits)
-        keys = pack(by_position[position : position + letters], spelling.bits)
-        order, rank, lcp = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
-        sort_words(self.symbols, keys, position, letters, whole, spelling.bits, spelling.mask, order, rank, lcp)
-        none = order[:0]
-        pairs, nodes = _intervals(order, lcp, self.depth, self.degree, none, none, none, none, False)
-        out = tuple(np.empty(size, np.int32) for size in (pairs, pairs, nodes, nodes))
-        _intervals(order, lcp, self.depth, self.degree, *out, True)
-        return out  # type: ignore[return-value]
+    symbols: Array
+    bits: int
+    mask: int
+    depth: int
 
 
 class Paths:
@@ -100,118 +68,60 @@ class Paths:
     """
 
     def __init__(self, shared: SharedNodes, cells: Array):
-        self.shared, self.cells, self.engine, self.spelling = shared, cells, shared.engine, shared.spelling
-        self.n, self.length, self.depth = shared.n, shared.length, shared.depth
-        self.groups = folded(self.length, self.depth, self.spelling.bits)
-        self.levels = np.ascontiguousarray(cells.T)
-        sums = np.concatenate([np.zeros((self.length, 1)), np.cumsum(cells, axis=1)], axis=1)
-        self.values = sums[shared.position, shared.high] - sums[shared.position, shared.low]
+        self.shared, self.engine, self.n = shared, shared.engine, shared.n
+        spelling, depth = shared.spelling, shared.depth
+        self.letters = Letters(shared.symbols, spelling.bits, spelling.mask, depth)
+        sums = np.concatenate([np.zeros((shared.length, 1)), np.cumsum(cells, axis=1)], axis=1)
+        self.halves = tuple(_half(half, cells, depth, spelling.bits) for half in shared.halves)
+        self.values = [sums[half.position, half.high] - sums[half.position, half.low] for half in shared.halves]
         # What a row's own step changes in its reading: the cells of the direct levels and of its shared nodes.
-        self.held = own_cells(shared.symbols, self.spelling.mask, sums, self.depth)
-        _add_shared(shared.starts, shared.nodes, self.values, self.held)
+        self.held: Array = np.empty(self.n)
+        own = partial(_own, self.letters, self.halves, self.values, sums)
+        self.engine.map_into(self.held, own, spans(self.n, PATH_ROWS))
 
-    def zeros(self, dtype: type) -> tuple[Array, Array]:
-        """Return an empty normal vector: directly addressed weights, and weights of the shared nodes."""
-        return np.zeros(int(self.groups[-1, 2]), dtype), np.zeros(len(self.values), dtype)
+    def zeros(self, dtype: type) -> Vector:
+        """Return an empty normal vector."""
 
-    def arrays(self) -> tuple[Any, ...]:
-        """Return what the jitted loops read."""
-        return (
-            self.shared.symbols, self.spelling.bits, self.spelling.mask, self.depth, self.groups, self.levels,
-            self.shared.starts, self.shared.nodes, self.values,
-        )  # fmt: skip
+        def empty(half: Half, values: Array) -> tuple[Array, Array]:
+            nodes: Array = np.zeros((len(values), 2), dtype)
+            nodes[:, 1] = values
+            return np.zeros(int(half.groups[-1, 2]), dtype), nodes
 
-    def vector(self, alpha: Array, dtype: type) -> tuple[Array, Array]:
+        return tuple(map(empty, self.halves, self.values))
+
+    def vector(self, alpha: Array, dtype: type) -> Vector:
         """Return the normal vector ``sum_i alpha_i Phi(x_i)``, but for what no two rows share."""
         made = self.zeros(dtype)
-        write_rows(*self.arrays(), *made, np.flatnonzero(alpha), alpha)
+        self.engine.map_into(list(made), partial(_write_rows, self.letters, np.flatnonzero(alpha), alpha), self.halves)
         return made
 
-    def outputs(self, vector: tuple[Array, Array]) -> Array:
+    def outputs(self, vector: Vector) -> Array:
         """Return what every row reads of a normal vector, (n,)."""
-        out, arrays = np.empty(self.n), self.arrays()
-        self.engine.map_into(
-            out, lambda part, some: read_rows(*arrays, *vector, part.start, some), spans(self.n, PATH_ROWS)
-        )  # fmt: skip
-        return out
+        out, parts = np.zeros((len(self.halves), self.n)), spans(self.n, PATH_ROWS)
+        jobs = [(half, made, part) for half, made in zip(self.halves, vector) for part in parts]
+        self.engine.map_into([some[part] for some in out for part in parts], partial(_read_rows, self.letters), jobs)
+        return out[0] + out[1]
 
 
-def direct_depth(n: int, length: int, degree: int, bits: int) -> int:
-    """Return D, how many levels are addressed by their letters."""
-    depth = 1
-    while (
-        depth < min(degree, length)
-        and (1 << (bits * (depth + 1))) <= ENTRIES_A_ROW * n
-        and length * ITEM * (1 << (bits * (depth + 1))) <= MOST_DIRECT
-    ):
-        depth += 1
-    return depth
+def _half(half: HalfNodes, cells: Array, depth: int, bits: int) -> Half:
+    mine = cells[half.cut]
+    return Half(half.cut.start, folded(len(mine), depth, bits), np.ascontiguousarray(mine.T), half.starts, half.nodes)
 
 
-def path_bytes(n: int, length: int, degree: int, bits: int) -> float:
-    """Return about how many bytes the paths of n rows take, with a normal vector in single precision."""
-    entries = folded(length, direct_depth(n, length, degree, bits), bits)[-1, 2]
-    return float(ITEM * entries + SHARED_BYTES * n * length)
+def _own(letters: Letters, halves: tuple[Half, ...], values: list[Array], sums: Array, part: slice, out: Array) -> None:
+    """Write what the own steps of some rows change in their readings."""
+    out[:] = own_cells(letters.symbols[part], letters.mask, sums, letters.depth)
+    for half, mine in zip(halves, values):
+        _add_shared(half.starts, half.nodes, mine, part.start, out)
 
 
-def folded(length: int, depth: int, bits: int) -> Array:
-    """Return the groups of levels, (groups + 1, 3): first level, last level, address of the group's first entry.
-
-    The last line holds the total number of entries in its third column.
-    """
-    together = 1 + FOLDED_BITS // bits
-    lines, last = [], depth
-    while last > 0:
-        lines.append((max(1, last - together + 1), last))
-        last = lines[-1][0] - 1
-    groups, base = np.zeros((len(lines) + 1, 3), np.int64), 0
-    for g, (low, high) in enumerate(reversed(lines)):
-        groups[g] = low, high, base
-        base += length << (bits * high)
-    groups[-1, 2] = base
-    return groups
+def _write_rows(letters: Letters, rows: Array, alpha: Array, half: Half, direct: Array, shared: Array) -> None:
+    write_rows(letters, half, direct, shared, rows, alpha)
 
 
-@jit
-def _count(rows, counts):  # type: ignore[no-untyped-def]
-    for row in rows:
-        counts[row + 1] += 1
-
-
-@jit
-def _place(rows, nodes, offset, filled, out):  # type: ignore[no-untyped-def]
-    for t in range(len(rows)):
-        row = rows[t]
-        out[filled[row]] = nodes[t] + offset
-        filled[row] += 1
-
-
-@jit
-def _intervals(order, lcp, depth, degree, rows, nodes, lows, highs, fill):  # type: ignore[no-untyped-def]
-    # Every node that several rows share is an interval of the order: opened where lcp rises, closed where it falls.
-    n = len(order)
-    heights, lefts = np.empty(degree + 2, np.int64), np.empty(degree + 2, np.int64)
-    top, pairs, count = 0, 0, 0
-    for t in range(1, n + 1):
-        height = lcp[t] if t < n else 0
-        if height <= depth:
-            height = 0
-        left = t - 1
-        while top > 0 and heights[top - 1] > height:
-            top -= 1
-            left = lefts[top]
-            if fill:
-                lows[count] = max(height, heights[top - 1] if top > 0 else 0, depth)
-                highs[count] = heights[top]
-                for s in range(left, t):
-                    rows[pairs + s - left] = order[s]
-                    nodes[pairs + s - left] = count
-            pairs += t - left
-            count += 1
-        if height > 0 and (top == 0 or heights[top - 1] < height):
-            heights[top], lefts[top] = height, left
-            top += 1
-    return pairs, count
+def _read_rows(letters: Letters, job: tuple[Half, tuple[Array, Array], slice], out: Array) -> None:
+    half, vector, part = job
+    read_rows(letters, half, *vector, part.start, out)
 
 
 @jit
@@ -228,100 +138,130 @@ def own_cells(symbols, mask, sums, depth):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _add_shared(starts, nodes, values, out):  # type: ignore[no-untyped-def]
+def _add_shared(starts, nodes, values, first, out):  # type: ignore[no-untyped-def]
     for i in range(len(out)):
-        for t in range(starts[i], starts[i + 1]):
+        for t in range(starts[first + i], starts[first + i + 1]):
             out[i] += values[nodes[t]]
 
 
 @jit
-def spell(symbols, i, bits, depth, codes):  # type: ignore[no-untyped-def]
-    """Write the first `depth` letters at every position of row i as numbers."""
-    code, high = 0, bits * (depth - 1)
-    for position in range(symbols.shape[1] - 1, -1, -1):
-        code = (code >> bits) | (np.int64(symbols[i, position]) << high)
+def _positions(half):  # type: ignore[no-untyped-def]
+    return half.levels.shape[1]
+
+
+@jit
+def spell(letters, half, i, codes):  # type: ignore[no-untyped-def]
+    """Write the first D letters at every position of a half of row i as numbers."""
+    stop = min(half.first + len(codes) + letters.depth - 1, letters.symbols.shape[1])
+    row = letters.symbols[i, half.first : stop]
+    code, high = 0, letters.bits * (letters.depth - 1)
+    for position in range(len(row) - 1, len(codes) - 1, -1):
+        code = (code >> letters.bits) | (np.int64(row[position]) << high)
+    for position in range(len(codes) - 1, -1, -1):
+        code = (code >> letters.bits) | (np.int64(row[position]) << high)
         codes[position] = code
 
 
 @jit
-def read(codes, bits, depth, groups, starts, nodes, direct, shared, i):  # type: ignore[no-untyped-def]
-    """Return what row i reads of the normal vector."""
-    total = 0.0
+def expect(letters, half, direct, shared, i, codes):  # type: ignore[no-untyped-def]
+    """Spell row i, and ask for what it will read and change from where that takes long."""
+    spell(letters, half, i, codes)
+    last, base = half.groups[half.groups.shape[0] - 2, 1], half.groups[half.groups.shape[0] - 2, 2]
+    for position in range(len(codes)):
+        fetch(direct, base + (position << (letters.bits * last)) + codes[position])
+    nodes = half.nodes[half.starts[i] : half.starts[i + 1]]
+    for t in range(len(nodes)):
+        fetch(shared, 2 * np.int64(nodes[t]))
+
+
+@jit
+def read(letters, half, direct, shared, i, codes):  # type: ignore[no-untyped-def]
+    """Return what row i reads of one half of the normal vector."""
+    total, groups = 0.0, half.groups
     for g in range(groups.shape[0] - 1):
         last, base = groups[g, 1], groups[g, 2]
-        drop, width = bits * (depth - last), bits * last
+        drop, width = letters.bits * (letters.depth - last), letters.bits * last
         for position in range(len(codes)):
             total += direct[base + (position << width) + (codes[position] >> drop)]
-    for t in range(starts[i], starts[i + 1]):
-        total += shared[nodes[t]]
+    nodes = half.nodes[half.starts[i] : half.starts[i + 1]]
+    for t in range(len(nodes)):
+        total += shared[nodes[t], 0]
     return total
 
 
 @jit
-def write(symbols, bits, mask, depth, groups, cells, starts, nodes, values, codes, direct, shared, i, step):  # type: ignore[no-untyped-def]
-    """Add step times row i to the normal vector; `cells` are (degree, length) here, one line a level."""
-    masked = mask < (1 << bits)
+def write(letters, half, direct, shared, i, step, codes, amounts):  # type: ignore[no-untyped-def]
+    """Add step times row i to one half of the normal vector; `amounts` (2, length) is scratch of its type."""
+    groups, bits = half.groups, letters.bits
+    masked = letters.mask < (1 << bits)
     for g in range(groups.shape[0] - 1):
         first, last, base = groups[g, 0], groups[g, 1], groups[g, 2]
+        width, drop = bits * last, bits * (letters.depth - last)
+        if not masked and last - first == 1 and (1 << bits) == LANES:
+            _write_two(codes, base, width, drop, half.levels[first - 1], half.levels[last - 1], step, amounts, direct)
+            continue
         for k in range(first, last + 1):
-            width, drop, below = bits * last, bits * (depth - last), bits * (last - k)
+            below, weights = bits * (last - k), half.levels[k - 1]
             if masked:
-                _write_masked(symbols[i], mask, k, codes, base, width, drop, below, cells[k - 1], step, direct)
+                _write_masked(letters, half.first, i, k, codes, base, width, drop, below, weights, step, direct)
             else:
-                _write_level(codes, base, width, drop, below, cells[k - 1], step, direct)
-    for t in range(starts[i], starts[i + 1]):
-        shared[nodes[t]] += step * values[nodes[t]]
+                _write_level(codes, base, width, drop, below, weights, step, direct)
+    nodes = half.nodes[half.starts[i] : half.starts[i + 1]]
+    for t in range(len(nodes)):
+        shared[nodes[t], 0] += step * shared[nodes[t], 1]
+
+
+@jit
+def _write_two(codes, base, width, drop, upper, lower, step, amounts, direct):  # type: ignore[no-untyped-def]
+    """Write two levels of an alphabet of four letters: the upper one changes four entries, the lower one of them."""
+    each, one = amounts[0], amounts[1]
+    for position in range(len(codes)):
+        each[position], one[position] = step * upper[position], step * lower[position]
+    for position in range(len(codes)):
+        code = codes[position] >> drop
+        place = code & (LANES - 1)
+        add_four(direct, base + (position << width) + (code - place), each[position], one[position], place)
 
 
 @jit
 def _write_level(codes, base, width, drop, below, weights, step, direct):  # type: ignore[no-untyped-def]
-    # Spelled out: a loop over a few entries costs several times as much as the additions in it.
-    if below == 0:
+    if below == 0:  # spelled out: a loop over one entry costs several times as much as the addition in it
         for position in range(len(codes)):
             direct[base + (position << width) + (codes[position] >> drop)] += step * weights[position]
-    elif below == 2:
-        for position in range(len(codes)):
-            low = base + (position << width) + ((codes[position] >> (drop + 2)) << 2)
-            amount = step * weights[position]
-            direct[low] += amount
-            direct[low + 1] += amount
-            direct[low + 2] += amount
-            direct[low + 3] += amount
-    else:
-        for position in range(len(codes)):
-            low = base + (position << width) + ((codes[position] >> (drop + below)) << below)
-            for u in range(low, low + (1 << below)):
-                direct[u] += step * weights[position]
+        return
+    for position in range(len(codes)):
+        low = base + (position << width) + ((codes[position] >> (drop + below)) << below)
+        for u in range(low, low + (1 << below)):
+            direct[u] += step * weights[position]
 
 
 @jit
-def _write_masked(letters, mask, k, codes, base, width, drop, below, weights, step, direct):  # type: ignore[no-untyped-def]
-    run = 0
-    for position in range(len(codes) - 1, -1, -1):
-        run = run + 1 if letters[position] != mask else 0
-        if run >= k:
-            low = base + (position << width) + ((codes[position] >> (drop + below)) << below)
-            for u in range(low, low + (1 << below)):
-                direct[u] += step * weights[position]
-
-
-@jit
-def read_rows(  # type: ignore[no-untyped-def]
-    symbols, bits, mask, depth, groups, cells, starts, nodes, values, direct, shared, start, out
+def _write_masked(  # type: ignore[no-untyped-def]
+    letters, start, i, k, codes, base, width, drop, below, weights, step, direct
 ):
-    """Write what rows read, from row `start` on."""
-    codes = np.empty(symbols.shape[1], np.int64)
+    run, stop = 0, min(start + len(codes) + k - 1, letters.symbols.shape[1])
+    for position in range(stop - start - 1, -1, -1):
+        run = run + 1 if letters.symbols[i, start + position] != letters.mask else 0
+        if run >= k and position < len(codes):
+            low = base + (position << width) + ((codes[position] >> (drop + below)) << below)
+            for u in range(low, low + (1 << below)):
+                direct[u] += step * weights[position]
+
+
+@jit
+def read_rows(letters, half, direct, shared, start, out):  # type: ignore[no-untyped-def]
+    """Write what rows read of one half, from row `start` on."""
+    codes = np.empty(_positions(half), np.int64)
     for i in range(len(out)):
-        spell(symbols, start + i, bits, depth, codes)
-        out[i] = read(codes, bits, depth, groups, starts, nodes, direct, shared, start + i)
+        spell(letters, half, start + i, codes)
+        out[i] = read(letters, half, direct, shared, start + i, codes)
 
 
 @jit
-def write_rows(  # type: ignore[no-untyped-def]
-    symbols, bits, mask, depth, groups, cells, starts, nodes, values, direct, shared, rows, alpha
-):
-    """Add alpha times each of the rows to the normal vector."""
-    codes = np.empty(symbols.shape[1], np.int64)
+def write_rows(letters, half, direct, shared, rows, alpha):  # type: ignore[no-untyped-def]
+    """Add alpha times each of the rows to one half of the normal vector."""
+    codes = np.empty(_positions(half), np.int64)
+    amounts = np.empty((2, len(codes)), direct.dtype)
     for i in rows:
-        spell(symbols, i, bits, depth, codes)
-        write(symbols, bits, mask, depth, groups, cells, starts, nodes, values, codes, direct, shared, i, alpha[i])
+        spell(letters, half, i, codes)
+        write(letters, half, direct, shared, i, alpha[i], codes, amounts)

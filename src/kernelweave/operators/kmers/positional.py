@@ -26,7 +26,8 @@ from kernelweave.kernels.base import Array, Kernel, count, take
 from kernelweave.operators.gram.dense import above_diagonal, mirrored
 from kernelweave.operators.kmers.descent import PathDescent
 from kernelweave.operators.kmers.neighbours import add_deep, own_sums, pair_sums
-from kernelweave.operators.kmers.paths import Paths, SharedNodes, own_cells
+from kernelweave.operators.kmers.nodes import SharedNodes
+from kernelweave.operators.kmers.paths import Paths, own_cells
 from kernelweave.operators.kmers.prefixes import PrefixIndex, Spelling, has_masked, read_only
 from kernelweave.operators.kmers.stores import STORES
 from kernelweave.operators.kmers.sweep import block_rows, can_sweep, sweep_scores

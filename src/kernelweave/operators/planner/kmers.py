@@ -8,7 +8,7 @@ import numpy as np
 
 from kernelweave.kernels.abilities import Positional
 from kernelweave.kernels.base import Array
-from kernelweave.operators.kmers.paths import path_bytes
+from kernelweave.operators.kmers.levels import path_bytes
 from kernelweave.operators.kmers.positional import PositionalOperator, StoredWeights
 from kernelweave.operators.kmers.prefixes import PREFIX_BITS, index_bytes, spread
 from kernelweave.operators.kmers.set import PositionalSet, divided
