@@ -35,7 +35,7 @@ from kernelweave.solvers.state import Resumable
 
 CHEAP = 2e8
 """Kernel values of a last scan that is done for the certificate alone: about a second's work."""
-COPIES, FEWEST = {"l1": 12, "l2": 3}, 32
+COPIES, FEWEST = {"l1": 8, "l2": 3}, 32
 """Columns of n numbers that a master takes for each column (HiGHS keeps places beside numbers, by column and by row),
 and columns that must fit for a run to begin."""
 MASTER_SHARE, MASTER_TOL = 0.1, 1e-12
