@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import kernelweave as kw
 from sweeps import GOOD, judged
@@ -33,6 +34,38 @@ def test_both_ends_of_nu(model, nu, weight):
     assert model.converged_
     assert kw.verify(model, X, None, weight).verdict != "not confirmed"  # the optimum of "linear" is zero
     assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("weight", [None, 1e15, 1e-15])
+@pytest.mark.parametrize("C", [1e-12, 1.0])
+@pytest.mark.parametrize("model", [kw.MKLClassifier([kw.Linear(), kw.RBF(width=1.0)]), kw.KernelClassifier()])
+def test_no_bound_lies_above_the_objective(model, C, weight):
+    weight = None if weight is None else weight * RNG.uniform(0.5, 1.0, 48)
+    model = model.set_params(C=C).fit(X, Y, sample_weight=weight)
+    above = model.dual_objective_ - model.objective_
+    assert above <= 1e-12 * abs(model.objective_)
+    assert model.duality_gap_ >= 0.0
+    assert kw.verify(model, X, Y, weight).confirmed
+
+
+@pytest.mark.parametrize("solver", ["auto", "dual_coordinate"])
+def test_rows_of_a_scale_that_no_fit_can_work_with_end_with_the_cause(solver):
+    rows = 1e8 * RNG.normal(size=(120, 5))
+    y = np.where(rows[:, 0] + 0.5e8 * RNG.normal(size=120) > 0, 1, -1)
+    model = kw.KernelClassifier(kw.Linear(), solver=solver)
+    with pytest.warns(ConvergenceWarning, match=r"\(K\(x, x\) is about .*e\+16\); scale the columns, or set normalize"):
+        model.fit(rows, y)
+    assert not model.converged_
+    assert kw.verify(model, rows, y).confirmed
+    assert kw.MKLClassifier([kw.Linear(), kw.RBF(gamma="scale")], normalize="trace").fit(rows, y).converged_
+
+
+def test_raw_columns_of_uneven_scale_are_certified():
+    rows = RNG.normal(size=(270, 13)) * np.logspace(0, 2.5, 13) + np.linspace(0.0, 200.0, 13)
+    y = np.where(rows[:, 3] - rows[:, 3].mean() + RNG.normal(size=270) > 0, 1, -1)
+    model = kw.KernelClassifier(kw.Linear(), C=100.0).fit(rows, y)
+    assert model.converged_
+    assert kw.verify(model, rows, y).confirmed
 
 
 @pytest.mark.parametrize("normalize", [None, "trace", "cosine"])
