@@ -79,6 +79,7 @@ def test_learned_weights_are_told_as_the_kernels_divide_them(folder):
     ("model", "options", "drawn"),
     [
         ("one", (), "poim"),
+        ("one", ("--draw", "logo", "--origin", 60), "logo"),
         ("windows", ("--origin", 60), "positions"),
         ("degrees", (), "degrees"),
         ("classes", ("--class", "y", "--draw", "kmers"), "kmers"),

@@ -148,7 +148,7 @@ def picture(core: Any, plot: str, asked: Explaining) -> str:
     check_writable(plot)
     os.environ.setdefault("MPLBACKEND", "Agg")
     from kernelweave import plots
-    from kernelweave.interpret import readable, top_motifs
+    from kernelweave.interpret import poim, readable, top_motifs
     from kernelweave.interpret.motifs import needs_motifs
 
     target, top, k, origin = chosen_class(core, asked.target), asked.top, asked.length, asked.origin or 0
@@ -170,6 +170,8 @@ def picture(core: Any, plot: str, asked: Explaining) -> str:
         display = plots.PositionWeightsDisplay.from_estimator(core, target=target).plot(origin=origin)
     elif which == "kmers":
         display = plots.KmerDisplay.from_estimator(core, top or 2 * SHOWN, k, target=target).plot(origin=origin)
+    elif which == "logo":
+        display = plots.LogoDisplay.from_poim(poim(core, 1, target=target), origin=origin).plot()
     else:
         display = plots.PoimDisplay.from_estimator(core, k or 2, target=target).plot(origin=origin)
     save_picture(display, plot)

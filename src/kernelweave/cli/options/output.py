@@ -78,11 +78,12 @@ class Explaining:
         ),
     ] = None
     draw: Annotated[
-        Literal["degrees", "positions", "kmers", "poim", "ngrams"] | None,
+        Literal["degrees", "positions", "kmers", "poim", "logo", "ngrams"] | None,
         option(
             WHAT,
             "What to draw: the best ngrams; for k-mers at positions learned weight by degrees or positions, the best "
-            "kmers, or poim, the importance of all short k-mers at each position; chosen by the kernels if not given.",
+            "kmers, poim, the importance of all short k-mers at each position, or logo, that of each letter; chosen by "
+            "the kernels if not given.",
             metavar="NAME",
         ),
     ] = None
