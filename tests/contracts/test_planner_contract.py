@@ -111,6 +111,15 @@ def few_rows_are_many(monkeypatch):
     monkeypatch.setattr(task_module, "GRAM_UP_TO", 100)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def collections_pass_over_what_is_there():
+    """A collection over all tests and modules takes half a second, and each measurement needs two."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 def used(built, need):
     """Do what a solver does, so that what is made at the first use is there; return what it made."""
     rows, steps = np.arange(0, N, 3), np.linspace(-1, 1, len(range(0, N, 3)))
