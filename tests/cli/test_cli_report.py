@@ -69,5 +69,7 @@ def test_what_is_wrong_is_said_and_nothing_is_written(files, tmp_path):
     (tmp_path / "odd.tsv").write_text(f"5\t{X[0]}\n")
     said = run(files / "wd.kw", tmp_path / "odd.tsv", "--out", tmp_path / "r.html", code=1)
     assert "has the label '5', but the model knows -1, 1" in said.stderr
+    said = run(files / "wd.kw", files / "rows.tsv", "--out", files / "wd.kw", code=1)
+    assert "would overwrite the data; choose another name" in said.stderr
     run(files / "wd.kw", files / "none.tsv", "--out", tmp_path / "r.html", code=1)
     assert not (tmp_path / "r.html").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import warnings
 
 import numpy as np
@@ -13,7 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 import kernelweave as kw
 from kernelweave.interpret import bootstrap_errors, bootstrap_scores, class_report
-from kernelweave.report.numbers import fixed, short
+from kernelweave.interpret.explain.stability import explanation_stability
+from kernelweave.report.numbers import fixed, short, signed
 from kernelweave.report.sections.examples import picked
 from kernelweave.report.subject import subject_of
 from webpage import check_closed, read
@@ -138,9 +140,24 @@ def test_stability_of_weights_is_shown_where_it_was_asked_for(written, tmp_path)
         kw.write_report(model, X, Y, tmp_path / "r.html", stability=3)
     kw.write_report(model, X, Y, tmp_path / "r.html", stability=3, training=(X, Y), n_resamples=20)
     assert "3 refits on bootstrap samples" in read(tmp_path / "r.html").text
-    single, _ = written("positions")
-    with pytest.raises(ValueError, match="KernelClassifier has none"):
-        kw.write_report(single, X, Y, tmp_path / "s.html", stability=3, training=(X, Y))
+
+
+@pytest.mark.parametrize("name", ["positions", "text", "lattices", "pipeline"])
+def test_what_places_add_has_intervals_where_they_were_asked_for(written, tmp_path, name):
+    model, _ = written(name)
+    rows, y = CASES[name][1:3]
+    kw.write_report(model, rows, y, tmp_path / "r.html", stability=3, training=(rows, y), n_resamples=20)
+    page = read(tmp_path / "r.html")
+    assert "90% of 3 refits" in page.text
+    assert [said for said in page.having("data-t") if re.search(r"[+−]\d.* \([+−]?\d.* to [+−]?\d", said)]
+    if name == "positions":
+        picks = picked(subject_of(model, rows, y, None, 1000, 0))
+        some = X[[row for _, row in picks]]
+        found = explanation_stability(model, X, Y, some, n_samples=3, random_state=0)
+        low, high = found.lower[0][7, 0], found.upper[0][7, 0]
+        value = kw.explain(model, some).tracks[0].of(0)[7, 0]
+        said = f"{some[0][7]} at 7: {signed(value, 4)} ({signed(low, 4)} to {signed(high, 4)})"
+        assert said in page.having("data-t")
 
 
 HOSTILE = [

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,13 @@ def rows_of(data: str | None, reading: Reading) -> tuple[str, Reading]:
     if data is None:
         raise typer.BadParameter("name a file of rows, or intervals with --bed.", param_hint="DATA")
     return _copied() if data == STDIN else data, reading
+
+
+def refuse_overwriting(out: str, inputs: Sequence[str | None], name: str = "--out") -> None:
+    """Raise where the file to write is one of those that are read."""
+    for path in inputs:
+        if path and os.path.exists(out) and os.path.samefile(out, path):
+            raise ValueError(f"{name} {out} would overwrite the data; choose another name.")
 
 
 def _copied() -> str:

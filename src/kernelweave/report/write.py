@@ -55,7 +55,8 @@ def write_report(
     origin : position that is shown as 0, the splice site for example
     rows : of more rows, so many are drawn at random
     n_resamples : test sets of the bootstrap
-    stability : refits on bootstrap samples of the training rows, for intervals of learned kernel weights; 0 for none
+    stability : refits on bootstrap samples of the training rows, for intervals of learned kernel weights or, of a model
+        with one kernel, of what the places of explained rows add; 0 for none
     training : the training rows and their targets, for stability
     sources : what the last part says of files and commands, pairs of name and text
     random_state : seed of the sample
@@ -75,8 +76,9 @@ def write_report(
     check_count("n_resamples", n_resamples, 1)
     check_writable(path)
     subject = subject_of(model, X, y, ids, rows, random_state)
-    firm = _stability(model, subject.core, stability, training)
-    writing = Writing(subject, origin, n_resamples, firm, list(sources))
+    writing = Writing(subject, origin, n_resamples, sources=list(sources))
+    if stability:
+        _add_stability(writing, stability, training)
     shown = title or f"{type(subject.core).__name__} on {len(subject):,} rows"
     whole = page(clipped(shown), lead(subject), writing.headlines, _sections(writing))
     with open_aside(path) as file:
@@ -91,15 +93,17 @@ def _sections(w: Writing) -> list[Any]:
     return [one for one in found if one is not None]
 
 
-def _stability(model: Any, core: Any, refits: int, training: tuple[Any, Any] | None) -> Any:
-    """Return how firm kernel weights are, None where that was not asked for."""
-    if not refits:
-        return None
-    if training is None:
+def _add_stability(w: Writing, refits: int, training: tuple[Any, Any] | None) -> None:
+    """Refit for intervals of learned weights or, where there are none, leave the rows for those of what places add."""
+    core, model = w.subject.core, w.subject.model
+    if training is None or training[1] is None:
         raise ValueError(
-            "Stability refits the model on samples of its training rows; hand these in as training=(X, y)."
+            "Stability refits the model on samples of its training rows; hand these in as training=(X, y), with labels."
         )
-    if not hasattr(core, "kernel_weights_"):
-        raise ValueError(f"Stability is about learned weights of kernels; this {type(core).__name__} has none.")
-    X, y = training
-    return weight_stability(core, X if model is core else model[:-1].transform(X), y, n_bootstrap=refits)
+    if hasattr(core, "kernel_weights_") and len(core.expansion_.kernels) > 1:
+        X, y = training
+        X = X if model is core else model[:-1].transform(X)
+        w.stability = weight_stability(core, X, y, n_bootstrap=refits)
+        return
+    check_count("stability", refits, 2)
+    w.refits, w.training = refits, training

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from kernelweave.cli import options as o
 from kernelweave.cli.options.groups import SHOW, option
-from kernelweave.cli.paths import STDIN, check_readable, rows_of
+from kernelweave.cli.paths import STDIN, check_readable, refuse_overwriting, rows_of
 from kernelweave.cli.show import Output
 
 PAGE = "The page"
@@ -35,7 +35,8 @@ class Reporting:
         int | None,
         option(
             PAGE,
-            "Intervals of learned kernel weights from N refits on samples of the training rows (--training).",
+            "Intervals of learned kernel weights (of one kernel: of what letters add) from N refits on samples of the "
+            "training rows (--training).",
             min=1,
             metavar="N",
         ),
@@ -87,6 +88,7 @@ def report(
     from kernelweave.report import write_report
 
     check_writable(out)
+    refuse_overwriting(out, [model, data, reading.labels, reading.negative, reading.genome, reporting.training])
     fitted = placing.apply(load(model))
     rows, y = _read(data, fitted, reading)
     if y is None:

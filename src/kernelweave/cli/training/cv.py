@@ -93,13 +93,13 @@ def cv(
 
 
 def _check_places(out: str | None, searching: o.Searching, inputs: list[str | None]) -> None:
-    from kernelweave.cli.training.train import _refuse_overwriting
+    from kernelweave.cli.paths import refuse_overwriting
     from kernelweave.io import check_writable
 
     for name, path in (("--out", out), ("--predictions", searching.predictions)):
         if path is not None:
             check_writable(path)
-            _refuse_overwriting(path, inputs, name)
+            refuse_overwriting(path, inputs, name)
 
 
 def _grid(model: Any, searching: o.Searching, learning: o.Learning, alternatives: list[Any]) -> dict[str, list[Any]]:

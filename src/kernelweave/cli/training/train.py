@@ -11,7 +11,7 @@ import typer
 
 from kernelweave.cli import options as o
 from kernelweave.cli.entry import INTERRUPTED
-from kernelweave.cli.paths import check_readable, rows_of
+from kernelweave.cli.paths import check_readable, refuse_overwriting, rows_of
 from kernelweave.cli.show import (
     Output,
     ProgressLine,
@@ -141,11 +141,11 @@ def _check_places(out: str, checkpoint: str | None, inputs: list[str | None]) ->
     from kernelweave.io import check_writable
 
     check_writable(out)
-    _refuse_overwriting(out, inputs)
+    refuse_overwriting(out, inputs)
     if checkpoint is None:
         return
     check_writable(checkpoint)
-    _refuse_overwriting(checkpoint, inputs, "--checkpoint")
+    refuse_overwriting(checkpoint, inputs, "--checkpoint")
     if os.path.realpath(checkpoint) == os.path.realpath(out):
         raise ValueError(f"--checkpoint and --out are the same file, {out}; give the checkpoint another name.")
 
@@ -158,12 +158,6 @@ def _show_plan(whole: Any, X: Any, y: Any, say: Output) -> None:
         found = plan(whole, X, y)
     others = [("note", one_line(warning)) for warning in warned]
     say.result({**found.record(), "notes": [text for _, text in others]}, found.lines() + others)
-
-
-def _refuse_overwriting(out: str, inputs: list[str | None], name: str = "--out") -> None:
-    for path in inputs:
-        if path and os.path.exists(out) and os.path.samefile(out, path):
-            raise ValueError(f"{name} {out} would overwrite the data; choose another name.")
 
 
 def _targets(rows: Dataset, path: str, task: str, label: str | None) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from kernelweave.report.figures.ends import Ends, between
 from kernelweave.report.html import Markup, tag
 from kernelweave.report.numbers import short, signed
 
@@ -20,7 +21,10 @@ STEP, LANE, APART, EDGE = 86.0, 54.0, 24.0, 22.0
 """Sizes: from state to state, between states above one another, between parallel arcs, around everything."""
 
 
-def lattice(source: Array, target: Array, words: list[str], weights: Array, values: Array, largest: float) -> Markup:
+def lattice(
+    source: Array, target: Array, words: list[str], weights: Array, values: Array, largest: float,
+    ends: Ends | None = None,
+) -> Markup:  # fmt: skip
     """Return the drawing of one lattice.
 
     Parameters
@@ -29,6 +33,7 @@ def lattice(source: Array, target: Array, words: list[str], weights: Array, valu
     words : of the arcs, "" for none
     values : what the arcs add
     largest : what is tinted full
+    ends : of the intervals of what they add
     """
     x, y = _places(source, target)
     bends = _bends(source, target, x)
@@ -38,7 +43,9 @@ def lattice(source: Array, target: Array, words: list[str], weights: Array, valu
     parts: list[Any] = []
     for arc, (a, b) in enumerate(zip(source.tolist(), target.tolist())):
         start, end = (x[a] + EDGE, y[a] - low), (x[b] + EDGE, y[b] - low)
-        parts.append(_arc(start, end, bends[arc], words[arc], float(weights[arc]), float(values[arc]), largest))
+        value, weight, word = float(values[arc]), float(weights[arc]), words[arc]
+        said = f"{word or '(nothing)'}: {signed(value, 4)}{between(ends, arc)}, weight {short(weight)}"
+        parts.append(_arc(start, end, bends[arc], word, weight, value / largest, said))
     parts += [tag("circle", cx=float(x[k]) + EDGE, cy=float(y[k]) - low, r=4.0, class_="state") for k in range(len(x))]
     title = "Lattice: " + " ".join(dict.fromkeys(word for word in words if word))
     drawn = tag("svg", tag("title", title), *parts, viewBox=f"0 0 {width:.0f} {height:.0f}", width=f"{width:.0f}",
@@ -72,19 +79,11 @@ def _bends(source: Array, target: Array, x: Array) -> list[float]:
 
 
 def _arc(
-    start: tuple[float, float],
-    end: tuple[float, float],
-    bend: float,
-    word: str,
-    weight: float,
-    value: float,
-    largest: float,
+    start: tuple[float, float], end: tuple[float, float], bend: float, word: str, weight: float, tint: float, said: str
 ) -> Markup:
     x, y = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
     path = f"M{start[0]:.0f} {start[1]:.0f}Q{x:.0f} {y + 2 * bend:.0f} {end[0]:.0f} {end[1]:.0f}"
-    strong = min(abs(value) / largest, 1.0)
-    sign = "plus" if value >= 0 else "less"
-    said = f"{word or '(nothing)'}: {signed(value, 4)}, weight {short(weight)}"
+    strong, sign = min(abs(tint), 1.0), "plus" if tint >= 0 else "less"
     wide = max(6.5 * len(word) + 6, 10.0)
     return tag(
         "g", tag("path", d=path, class_="arc", stroke_width=f"{0.8 + 2 * min(weight, 1.0):.1f}"),

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kernelweave.report.figures.ends import Ends, between, sure
 from kernelweave.report.html import Markup, tag
 from kernelweave.report.numbers import signed, written
 
@@ -37,7 +38,9 @@ def outlines() -> Markup:
     return tag("svg", tag("defs", *shapes), width="0", height="0", aria_hidden="true", class_="defs")
 
 
-def letters_of_row(letters: Sequence[str], values: Sequence[float], largest: float, start: int) -> Markup:
+def letters_of_row(
+    letters: Sequence[str], values: Sequence[float], largest: float, start: int, ends: Ends | None = None
+) -> Markup:
     """Return the letters of one row, those that take off hanging below the line, each row of letters below.
 
     Parameters
@@ -45,6 +48,7 @@ def letters_of_row(letters: Sequence[str], values: Sequence[float], largest: flo
     values : what each letter adds
     largest : size of the letter that is drawn full
     start : number of the first letter
+    ends : of the intervals of what they add; letters whose interval leaves out zero are written bold below
     """
     scale = UP / (largest or 1.0)
     low, blocks = max(0.0, -min(values, default=0.0)) * scale + 2, []
@@ -53,7 +57,8 @@ def letters_of_row(letters: Sequence[str], values: Sequence[float], largest: flo
         up = max(0.0, max(values[first : first + BLOCK])) * scale + 2
         parts = [
             _cell(letters[place], [(letters[place], values[place] * scale)], place - first, up, low,
-                  f"{letters[place]} at {written(start + place)}: {signed(values[place], 4)}")
+                  f"{letters[place]} at {written(start + place)}: {signed(values[place], 4)}{between(ends, place)}",
+                  sure(ends, place))
             for place in some
         ]  # fmt: skip
         blocks.append(_block(parts, len(some), up, low + FOOT, written(start + first)))
@@ -92,7 +97,9 @@ def _block(parts: list[Markup], n: int, up: float, low: float, name: str) -> Mar
                height=f"{height:.1f}", aria_hidden="true")  # fmt: skip
 
 
-def _cell(letter: str, piles: list[tuple[str, float]], place: int, up: float, low: float, said: str) -> Markup:
+def _cell(
+    letter: str, piles: list[tuple[str, float]], place: int, up: float, low: float, said: str, bold: bool = False
+) -> Markup:
     """Return one place: its letters, the plain letter below, and what is said of it."""
     x, above, below = place * WIDE, up, up
     parts = []
@@ -106,7 +113,8 @@ def _cell(letter: str, piles: list[tuple[str, float]], place: int, up: float, lo
             parts.append(_letter(name, x + 0.3, below, WIDE - 0.6, -height))
             below -= height
     area = tag("rect", x=x, y=0.0, width=WIDE, height=up + low + (FOOT if letter else 0.0), class_="area")
-    plain = tag("text", letter, x=x + WIDE / 2, y=up + low + FOOT - 3, class_="plain mid") if letter else None
+    kind = "plain mid sure" if bold else "plain mid"
+    plain = tag("text", letter, x=x + WIDE / 2, y=up + low + FOOT - 3, class_=kind) if letter else None
     return tag("g", area, *parts, plain, data_t=said, class_="place")
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from kernelweave.interpret.explain.explanation import Explanation, Track
 from kernelweave.report.figures.bars import signed_bar
+from kernelweave.report.figures.ends import Ends, between
 from kernelweave.report.figures.lattice import MOST_ARCS, lattice
 from kernelweave.report.figures.logo import letters_of_row
 from kernelweave.report.html import Markup, clipped, join, note, table, tag
@@ -38,8 +39,9 @@ class Scale:
 
 
 def drawn_row(
-    told: Explanation, row: int, output: int, scale: Scale, origin: int = 0, cells: list[str] | None = None
-) -> Markup:
+    told: Explanation, row: int, output: int, scale: Scale, origin: int = 0, cells: list[str] | None = None,
+    firm: Sequence[Ends | None] = (),
+) -> Markup:  # fmt: skip
     """Return a row with what its places add.
 
     Parameters
@@ -48,14 +50,17 @@ def drawn_row(
     scale : of all rows
     origin : the position that is shown as 0
     cells : values of the columns, for a row of a table
+    firm : for each track the ends of the intervals of its places, or None
     """
     if not told.tracks and len(told.rest_names) == 1:
         return _whole(told, row, cells)
     parts: list[Any] = []
-    for track in told.tracks:
+    for number, track in enumerate(told.tracks):
         if track.view or track.kernel:
             parts.append(tag("h4", clipped(" of ".join(part for part in (track.kernel, track.view) if part))))
-        parts.append(_drawn(track, row, output, scale.largest[track.unit], origin, cells))
+        parts.append(
+            _drawn(track, row, output, scale.largest[track.unit], origin, cells, _ends(firm, number, track, row))
+        )
     if told.rest_names:
         pairs = [(clipped(name), "", float(v)) for name, v in zip(told.rest_names, told.rest[row, :, output])]
         parts.append(_bars(pairs, scale.largest["kernel"], ["kernel", "", "adds"]))
@@ -75,20 +80,30 @@ def _whole(told: Explanation, row: int, cells: list[str] | None) -> Markup:
     return join(parts)
 
 
-def _drawn(track: Track, row: int, output: int, largest: float, origin: int, cells: list[str] | None) -> Markup:
+def _ends(firm: Sequence[Ends | None], number: int, track: Track, row: int) -> Ends | None:
+    """Return the ends of the intervals of the places of one row, None where there are none."""
+    found = firm[number] if number < len(firm) else None
+    some = slice(track.offsets[row], track.offsets[row + 1])
+    return None if found is None else (found[0][some], found[1][some])
+
+
+def _drawn(
+    track: Track, row: int, output: int, largest: float, origin: int, cells: list[str] | None, ends: Ends | None
+) -> Markup:
     values, names = track.of(row)[:, output], track.spelled(row)
+    ends = None if ends is None else (ends[0][:, output], ends[1][:, output])
     if track.unit == "letter":
-        return _letters(names, values, largest, origin)
+        return _letters(names, values, largest, origin, ends)
     if track.unit == "word":
-        return _words(names, values, largest)
+        return _words(names, values, largest, ends)
     if track.unit == "arc":
-        return _arcs(track, row, names, values, largest)
+        return _arcs(track, row, names, values, largest, ends)
     known = cells if cells is not None and len(cells) == len(names) else [""] * len(names)
     heads = ["column", "value", "", "adds"] if any(known) else ["column", "", "adds"]
-    return _bars([(clipped(n), c, float(v)) for n, c, v in zip(names, known, values)], largest, heads)
+    return _bars([(clipped(n), c, float(v)) for n, c, v in zip(names, known, values)], largest, heads, ends)
 
 
-def _letters(names: list[str], values: np.ndarray, largest: float, origin: int) -> Markup:
+def _letters(names: list[str], values: np.ndarray, largest: float, origin: int, ends: Ends | None) -> Markup:
     if not names:
         return note("The row has no letters.")
     start, end, said = 0, len(names), None
@@ -97,7 +112,8 @@ def _letters(names: list[str], values: np.ndarray, largest: float, origin: int) 
         start = int(np.argmax(running[MOST_LETTERS:] - running[:-MOST_LETTERS]))
         said = note(f"The {MOST_LETTERS} of {end:,} letters that add or take off most; the others are not drawn.")
         end = start + MOST_LETTERS
-    drawn = letters_of_row(names[start:end], values[start:end].tolist(), largest, start - origin)
+    ends = None if ends is None else (ends[0][start:end], ends[1][start:end])
+    drawn = letters_of_row(names[start:end], values[start:end].tolist(), largest, start - origin, ends)
     return join([drawn, said, _spoken(names[start:end])])
 
 
@@ -106,7 +122,7 @@ def _spoken(letters: list[str]) -> Markup:
     return tag("p", "".join(letters), class_="unseen")
 
 
-def _words(names: list[str], values: np.ndarray, largest: float) -> Markup:
+def _words(names: list[str], values: np.ndarray, largest: float, ends: Ends | None) -> Markup:
     if len(names) > MOST_WORDS:
         said = note(f"The first {MOST_WORDS:,} of {len(names):,} words.")
         names, values = names[:MOST_WORDS], values[:MOST_WORDS]
@@ -114,27 +130,29 @@ def _words(names: list[str], values: np.ndarray, largest: float) -> Markup:
         said = None
     spans = [
         tag("span", clipped(name), class_="word " + ("plus" if v >= 0 else "less"),
-            style=f"--v:{min(abs(v) / largest, 1):.3f}", data_t=f"{clipped(name)}: {signed(v, 4)}")
-        for name, v in zip(names, values.tolist())
+            style=f"--v:{min(abs(v) / largest, 1):.3f}", data_t=f"{clipped(name)}: {signed(v, 4)}{between(ends, k)}")
+        for k, (name, v) in enumerate(zip(names, values.tolist()))
     ]  # fmt: skip
     return join([tag("p", join(spans, " "), class_="words"), said])
 
 
-def _arcs(track: Track, row: int, names: list[str], values: np.ndarray, largest: float) -> Markup:
+def _arcs(track: Track, row: int, names: list[str], values: np.ndarray, largest: float, ends: Ends | None) -> Markup:
     if len(names) > MOST_ARCS or not names:
-        return _bars([(clipped(n) or "(nothing)", "", float(v)) for n, v in zip(names, values)], largest,
-                     ["arc", "", "adds"])  # fmt: skip
+        pairs = [(clipped(n) or "(nothing)", "", float(v)) for n, v in zip(names, values)]
+        return _bars(pairs, largest, ["arc", "", "adds"], ends)
     some = slice(track.offsets[row], track.offsets[row + 1])
     rows = track.rows
     return lattice(
-        rows.source[some], rows.target[some], [clipped(n) for n in names], rows.weights[some], values, largest
+        rows.source[some], rows.target[some], [clipped(n) for n in names], rows.weights[some], values, largest, ends
     )
 
 
-def _bars(pairs: list[tuple[str, str, float]], largest: float, heads: list[str]) -> Markup:
-    kept = sorted(pairs, key=lambda pair: -abs(pair[2]))[:MOST_BARS]
-    wide = len(heads) == 4
-    lines = [[name, *([more] if wide else []), signed_bar(v, largest), signed(v)] for name, more, v in kept]
+def _bars(pairs: list[tuple[str, str, float]], largest: float, heads: list[str], ends: Ends | None = None) -> Markup:
+    order = sorted(range(len(pairs)), key=lambda k: -abs(pairs[k][2]))[:MOST_BARS]
+    kept, wide, lines = [pairs[k] for k in order], len(heads) == 4, list[list[Any]]()
+    for k, (name, more, v) in zip(order, kept):
+        drawn = signed_bar(v, largest, signed(v) + between(ends, k))
+        lines.append([name, *([more] if wide else []), drawn, signed(v)])
     rest = len(pairs) - len(kept)
     said = "What each adds, the largest first."
     if rest:

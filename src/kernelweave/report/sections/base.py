@@ -45,6 +45,8 @@ class Writing:
     origin : the position that is shown as 0
     resamples : test sets of the bootstrap
     stability : of kernel weights, None where it was not asked for
+    refits, training : models of samples of the training rows, and these with their targets, for intervals of what
+        places add; None where that was not asked for
     sources : what the page says of files and commands, pairs of name and text
     headlines : numbers of the overview, as parts find them
     figures : how many there are so far
@@ -54,6 +56,8 @@ class Writing:
     origin: int = 0
     resamples: int = 1000
     stability: Any = None
+    refits: int = 0
+    training: tuple[Any, Any] | None = None
     sources: list[tuple[str, str]] = field(default_factory=list)
     headlines: list[Headline] = field(default_factory=list)
     figures: int = 0

@@ -8,6 +8,8 @@ import numpy as np
 
 from kernelweave.interpret.explain.explanation import Explanation
 from kernelweave.interpret.explain.rows import explain
+from kernelweave.interpret.explain.stability import explanation_stability
+from kernelweave.report.figures.ends import Ends
 from kernelweave.report.figures.places import Scale, drawn_row
 from kernelweave.report.html import clipped, note, paragraph, tag
 from kernelweave.report.numbers import share, short, signed
@@ -16,6 +18,10 @@ from kernelweave.report.subject import NOVELTY, NUMBERS, SEVERAL, Subject, rows_
 
 Array = np.ndarray
 Pick = tuple[str, int]
+FIRM = (
+    "Behind a value stands the interval that holds 90% of {} refits on bootstrap samples of the training rows; letters "
+    "whose interval leaves out zero are written bold below."
+)
 MOST = 10
 """Rows that are explained."""
 
@@ -24,18 +30,31 @@ def examples(w: Writing) -> Section:
     """Return the rows with what each place adds."""
     s = w.subject
     picks = picked(s)
-    told = explain(s.model, rows_of(s.X, np.array([row for _, row in picks])))
+    rows = rows_of(s.X, np.array([row for _, row in picks]))
+    told = explain(s.model, rows)
+    firm = _firm(w, rows, told)
     outputs = [_output(s, row) for _, row in picks]
     scale = Scale.of(told, outputs)
-    parts: list[Any] = [paragraph(_words(told)), note(_signs(s))]
+    parts: list[Any] = [paragraph(_words(told)), note(_signs(s)), note(FIRM.format(w.refits)) if firm else None]
     for place, ((kind, row), output) in enumerate(zip(picks, outputs)):
         head = tag(
             "header", tag("span", kind, class_="kind"), tag("h3", s.names[row]), tag("p", *_facts(s, row, output))
         )
         table = _cells(s, row)
-        drawn = drawn_row(told, place, output, scale, w.origin, table)
+        drawn = drawn_row(told, place, output, scale, w.origin, table, firm)
         parts.append(tag("article", head, drawn, _sum(told, place, output), class_="example"))
     return section("examples", "Ten rows, explained" if len(picks) == MOST else "Rows, explained", parts)
+
+
+def _firm(w: Writing, rows: Any, told: Explanation) -> list[Ends | None]:
+    """Return the ends of the intervals of what places add, for each track, where they were asked for."""
+    if w.training is None or w.stability is not None:
+        return []
+    X, y = w.training
+    found = explanation_stability(w.subject.model, X, y, rows, n_samples=w.refits, random_state=0)
+    same = {(t.unit, t.view, t.kernel): k for k, t in enumerate(found.explanation.tracks)}
+    places = [same.get((t.unit, t.view, t.kernel)) for t in told.tracks]
+    return [None if k is None else (found.lower[k], found.upper[k]) for k in places]
 
 
 def picked(s: Subject) -> list[Pick]:

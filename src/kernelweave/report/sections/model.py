@@ -46,12 +46,11 @@ def model(w: Writing) -> Section:
     s = w.subject
     shown = {key: value for key, value in s.core.get_params(deep=False).items() if key in SHOWN and value is not None}
     told = ", ".join(f"{key} = {value}" for key, value in shown.items())
-    trained = getattr(s.core, "rows_seen_", s.core.certificate_.alpha.shape[-1])
     parts: list[Any] = [facts([
         ("Estimator", f"{type(s.core).__name__} ({told})" if told else type(s.core).__name__),
         ("Kernel" if len(s.core.expansion_.kernels) == 1 else "Kernels", _kernels(s)),
         ("In words", _in_words(s)),
-        ("Trained on", f"{count(trained, 'row')}{_kept(s)}"),
+        ("Trained on", _trained(s)),
         ("Tried on", _rows(s)),
         ("Labels", _labels(s)),
         ("Letters", _letters(s)),
@@ -127,11 +126,13 @@ def _in_words(s: Subject) -> str | None:
     return " ".join(one for one in said[:MOST_KERNELS] if one).replace("`", "") or None
 
 
-def _kept(s: Subject) -> str:
-    """Say how many training rows the model keeps."""
-    if not s.core.expansion_.keeps_rows or not hasattr(s.core, "support_"):
-        return ""
-    return f", {len(s.core.support_):,} of them support vectors"
+def _trained(s: Subject) -> str:
+    """Say how many training rows there were, and how many of them the model keeps."""
+    kept = len(s.core.support_) if s.core.expansion_.keeps_rows and hasattr(s.core, "support_") else None
+    if not math.isfinite(s.core.objective_) and not hasattr(s.core, "rows_seen_"):
+        return f"an unknown number of rows, {kept or 0:,} of them support vectors"
+    rows = count(getattr(s.core, "rows_seen_", s.core.certificate_.alpha.shape[-1]), "row")
+    return rows if kept is None else f"{rows}, {kept:,} of them support vectors"
 
 
 def _rows(s: Subject) -> str:
