@@ -80,6 +80,14 @@ def test_steps_are_those_of_the_method(length, monkeypatch):
     assert np.any(alpha)
 
 
+@pytest.mark.parametrize("engine", [Serial(), Threads(2)])
+def test_no_rows_and_one_row(engine, monkeypatch):
+    monkeypatch.setattr(together, "FEWEST", 0)
+    descent, state = begin(engine, WeightedDegree(9), sequences(N, 40))
+    assert descent.sweep(np.zeros(0, np.int64), state) == 0.0
+    assert descent.sweep(np.array([7]), state) == state.v[0, 7] == state.v.sum() != 0.0
+
+
 def test_a_helper_that_sleeps_in_a_visit_is_waited_for():
     """The first visit is claimed by nobody; the leader gives up for now, and goes on once that visit is done."""
     X, kernel = sequences(N, 40), WeightedDegree(9)

@@ -57,6 +57,8 @@ def sweep(paths: Paths, vector: Vector, own: Array, rows: Array, state: DescentS
     vector : the normal vector; changed in place
     own : (n,) what a row's own step adds to its output beside what the normal vector has
     """
+    if len(rows) == 0:
+        return 0.0
     what = shared_work(paths, vector, own, rows, state)
     turns, numbers = what[-3], what[-2]
     if len(rows) < FEWEST or engine.workers < 2 or not isinstance(engine, Beside):
