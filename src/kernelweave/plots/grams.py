@@ -8,10 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelweave.interpret import NGramWeight, top_ngrams
-from kernelweave.plots.style import AGAINST, BLUE, GREY, figure, quiet
-
-LONGEST_NAME = 40
-"""Letters of an n-gram that are written out; the middle of longer ones is left out."""
+from kernelweave.plots.style import AGAINST, BLUE, GREY, elided, figure, plain, quiet
 
 
 @dataclass
@@ -76,5 +73,5 @@ class NGramDisplay:
 
 def _short(ngram: str) -> str:
     """Return a name that fits beside the picture; blanks and line ends of characters are shown as such."""
-    text = ngram if len(ngram) <= LONGEST_NAME else f"{ngram[: LONGEST_NAME // 2]}…{ngram[-LONGEST_NAME // 2 :]}"
-    return text.replace("$", r"\$") if text.isprintable() and text.strip() == text else repr(text).replace("$", r"\$")
+    text = elided(ngram)
+    return plain(text if text.isprintable() and text.strip() == text else repr(text))

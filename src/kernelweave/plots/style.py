@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 BLUE, AGAINST, GREY = "#0072B2", "#D55E00", "#6E6E6E"
 """The blue of the Okabe-Ito palette for what adds, its vermilion for what takes off, and a grey for references."""
 TINTS = ("#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
 """Okabe-Ito colours that stand back behind blue curves."""
+LONGEST = 40
+"""Letters of a name beside a picture."""
 DARK = 0.45
 """Brightness of a tint below which letters on it are white."""
 
@@ -59,6 +62,33 @@ def diverging() -> Any:
 def plain(text: str) -> str:
     """Return a text of which matplotlib takes no letter for a formula."""
     return text.replace("$", r"\$")
+
+
+def elided(text: str, longest: int = LONGEST) -> str:
+    """Return a text that fits beside a picture: of a longer one the beginning and the end.
+
+    Examples
+    --------
+    >>> elided("Spectrum(3)"), elided("abcdefghij", 7)
+    ('Spectrum(3)', 'abc…hij')
+    """
+    half = (longest - 1) // 2
+    return text if len(text) <= longest else f"{text[:half]}…{text[-half:]}"
+
+
+def labels(names: Sequence[str]) -> list[str]:
+    """Return names that fit beside a picture, numbered from 1 where shortened ones would be the same.
+
+    Examples
+    --------
+    >>> labels(["RBF(width=1.0)", "RBF(width=2.0)"])
+    ['RBF(width=1.0)', 'RBF(width=2.0)']
+    >>> labels(["a" * 50 + "b" + "c" * 50, "a" * 50 + "d" + "c" * 50])[1]
+    '2: aaaaaaaaaaaaaaaaaaa…ccccccccccccccccccc'
+    """
+    shown = [elided(name) for name in names]
+    same = len(set(shown)) < len(set(names))
+    return [plain(f"{number}: {name}" if same else name) for number, name in enumerate(shown, 1)]
 
 
 def _pyplot() -> Any:

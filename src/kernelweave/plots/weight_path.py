@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelweave.plots.style import BLUE, figure, quiet
+from kernelweave.plots.style import labels as named
 
 HUES = (BLUE, "#E69F00", "#009E73", "#CC79A7")
 """Blue, orange, green and purple of the Okabe-Ito palette."""
@@ -113,13 +114,13 @@ class WeightPathDisplay:
         axes = np.atleast_1d(axes)
         self.axes_, self.figure_ = axes, axes[0].figure
         labels = [f"{value:g}" for value in self.values]
-        heat_map(axes[-1], np.asarray(self.weights).T, self.names, labels, self.parameter)
+        heat_map(axes[-1], np.asarray(self.weights).T, named(self.names), labels, self.parameter)
         if len(axes) > 1:
             self._draw_scores(axes[0], log)
         return self
 
     def _new_axes(self) -> Any:
-        wide = 2.6 + 0.07 * max(len(name) for name in self.names) + min(6.5, 0.45 * len(self.values))
+        wide = 2.6 + 0.07 * max(map(len, named(self.names))) + min(6.5, 0.45 * len(self.values))
         tall = 1.3 + 0.32 * len(self.names)
         if not self.scores:
             return figure(1, 1, (wide, tall))[1]

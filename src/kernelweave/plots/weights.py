@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from kernelweave.interpret import WeightStability
-from kernelweave.plots.style import BLUE, GREY, figure, quiet
+from kernelweave.plots.style import BLUE, GREY, figure, labels, quiet
 from kernelweave.plots.weight_path import HUES, fitted_weights, heat_map, kernel_names
 
 
@@ -94,15 +94,15 @@ class KernelWeightsDisplay:
         if kind == "bar":
             self._draw_bars(ax, kept, color)
         else:
-            labels = self.classes or [""]
-            heat_map(ax, rows[:, kept].T, [self.names[k] for k in kept], labels, "class" if self.classes else "")
+            shown, columns = labels(self.names), self.classes or [""]
+            heat_map(ax, rows[:, kept].T, [shown[k] for k in kept], columns, "class" if self.classes else "")
         if len(kept) < len(self.names):
             rest, largest = len(self.names) - len(kept), np.delete(rows, kept, axis=1).max()
             ax.set_xlabel(f"{ax.get_xlabel()}\n{rest} kernels of weight {largest:.2g} or less are not shown".lstrip())
         return self
 
     def _size(self, kind: str, kernels: int, sets: int) -> tuple[float, float]:
-        name = 0.07 * max(len(text) for text in self.names)
+        name = 0.07 * max(map(len, labels(self.names)))
         if kind == "heatmap":
             return 2.6 + name + 0.4 * sets, 1.3 + 0.3 * kernels
         return 4.6 + name, 1.2 + (0.12 + 0.2 * sets) * kernels
@@ -122,7 +122,8 @@ class KernelWeightsDisplay:
                 ax.plot(np.r_[low, high], np.r_[at, at], "|", color="black", markersize=5)
         if self.frequency is not None and len(rows) == 1:
             self._write_frequency(ax, kept, place)
-        ax.set_yticks(place, [self.names[k] for k in kept], fontsize=9)
+        shown = labels(self.names)
+        ax.set_yticks(place, [shown[k] for k in kept], fontsize=9)
         ax.set(xlabel="kernel weight", ylim=(len(kept) - 0.4, -0.6), xlim=(0, None))
         quiet(ax)
         ax.grid(False, axis="y")

@@ -9,12 +9,10 @@ from typing import Any, Self
 import numpy as np
 
 from kernelweave.interpret.explain.explanation import Explanation, Place
-from kernelweave.plots.style import AGAINST, BLUE, GREY, figure, plain, quiet
+from kernelweave.plots.style import AGAINST, BLUE, GREY, elided, figure, plain, quiet
 
 MOST = 6
 """Rows of one picture."""
-LONGEST = 34
-"""Letters of a name."""
 
 
 @dataclass
@@ -85,7 +83,7 @@ class PlacesDisplay:
             hues = [GREY if k >= len(bars) - 1 else BLUE if value >= 0 else AGAINST for k, value in enumerate(values)]
             ax.barh(lines, values, 0.7, color=hues)
             ax.axvline(0.0, color="black", linewidth=0.8)
-            ax.set_yticks(lines, [plain(_short(label)) for label, _ in bars], fontsize=9)
+            ax.set_yticks(lines, [plain(elided(label)) for label, _ in bars], fontsize=9)
             ax.set(ylim=(len(bars) - 0.4, -0.6))
             ax.set_title(plain(name), fontsize=10, loc="left")
             quiet(ax)
@@ -98,7 +96,3 @@ def _named(place: Place, told: Explanation) -> str:
     units = {track.view: track.unit for track in told.tracks}
     where = "" if place.position < 0 or units.get(place.view) == "column" else f" at {place.position}"
     return f"{place.name}{where}" + (f" of {place.view}" if place.view and place.name != place.view else "")
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= LONGEST else f"{name[: LONGEST // 2]}\u2026{name[-LONGEST // 2 + 1 :]}"
