@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from . import extremes, forgeries, killed, memory, mutated, soak
+from . import extremes, forgeries, full, killed, memory, mutated, soak
 from .stage import Stage
 
 STAGES: dict[str, Stage] = {
     stage.name: stage
-    for stage in (forgeries.STAGE, extremes.STAGE, soak.STAGE, killed.STAGE, memory.STAGE, mutated.STAGE)
+    for stage in (forgeries.STAGE, extremes.STAGE, soak.STAGE, killed.STAGE, full.STAGE, memory.STAGE, mutated.STAGE)
 }
