@@ -108,3 +108,11 @@ def test_the_wheel_is_pure_python_and_typed(tmp_path):
     assert {name for name in names if name.endswith(".py")} == {
         str(path.relative_to(PACKAGE.parent)) for path in LIBRARY
     }
+
+
+def test_the_version_is_told_once():
+    heading = next(line for line in (ROOT / "CHANGELOG.md").read_text().splitlines() if line.startswith("## "))
+    assert heading.startswith(f"## [{kernelweave.__version__}] - ")
+    citation = (ROOT / "CITATION.cff").read_text().splitlines()
+    assert f"version: {kernelweave.__version__}" in citation
+    assert f"date-released: {heading.split(' - ')[1]}" in citation
