@@ -101,6 +101,7 @@ def test_a_helper_that_sleeps_in_a_visit_is_waited_for():
     assert not together._work(together.LEADER, *what)
     assert (turns[together.OFFERED], turns[together.ALONE]) == (1, 1 + together.REST)
     assert not together._work(together.LEADER, *what)
+    assert turns[together.ALONE] == 1 + together.REST, "it is the same wait"
     second = descent.paths.halves[1]
     amounts = np.empty((2, codes.shape[2]))
     what[-2][together.FOUND] = together._visit(

@@ -36,14 +36,15 @@ DONE, FOUND, HELPED = 2 * LINE, 2 * LINE + 1, 2 * LINE + 2
 STOPPED, ALONE = 3 * LINE, 3 * LINE + 1
 """Where numbers lie: visits offered, change of the former row; visits claimed; visits done, what was read, visits of
 the helper; whether all is done, and the turn before which nothing is offered."""
-TURN, WAITING, FIRST, MOVED = (4 * LINE + i for i in range(4))
+TURN, WAITING, FIRST, MOVED, RESTED = (4 * LINE + i for i in range(5))
 """What the leader keeps for when it is called again."""
 FEWEST = 512
 """Fewer rows are not worth waking a second thread."""
 SPINS = 100_000
 """How often a thread looks for what the other is about to do before it lets others work: some 50 microseconds."""
-REST = 1000
-"""Rows that the leader does alone after it had to wait for a sleeping helper."""
+REST, ENOUGH = 1000, 4000
+"""Rows that the leader does alone after it had to wait for a sleeping helper, and twice as many each time that fewer
+than the second number of rows went by together: so many make up for the wait."""
 PAUSE, LONGEST_PAUSE, USEFUL = 2e-4, 5e-3, 16
 """Seconds that a helper sleeps where nothing is offered, twice as long each time that it helped with fewer rows."""
 MINE, THEIRS, ASLEEP = 0, 1, 2
@@ -180,5 +181,7 @@ def _take(turns, t):  # type: ignore[no-untyped-def]
             return THEIRS
         if spin % LINE == LINE - 1 and load(turns, CLAIMED) == t and claim(turns, CLAIMED, t):
             return MINE
-    store(turns, ALONE, t + 1 + REST)
+    if t >= turns[ALONE]:  # else it is the same wait
+        turns[RESTED] = REST if t - turns[ALONE] >= ENOUGH else max(REST, 2 * turns[RESTED])
+        store(turns, ALONE, t + 1 + turns[RESTED])
     return ASLEEP
