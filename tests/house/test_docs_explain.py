@@ -17,3 +17,10 @@ def test_the_examples_run_from_top_to_bottom(tmp_path, monkeypatch):
 def test_the_examples_on_variants_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert len(examples("docs/variants.md", 1)["effects"]) == 9
+
+
+def test_the_example_on_pictures_runs(tmp_path, monkeypatch):
+    matplotlib.use("Agg")
+    monkeypatch.chdir(tmp_path)
+    examples("docs/pictures.md", 1)
+    assert (tmp_path / "scores.pdf").stat().st_size > 1000
