@@ -340,7 +340,7 @@ def test_each_wrong_parameter_has_its_sentence(params, sentence):
 
 def test_each_wrong_input_has_its_sentence():
     model = kw.KernelClassifier(KERNEL)
-    with pytest.raises(TypeError, match=r"kernel must be a Kernel or a text such as 'rbf', not int\."):
+    with pytest.raises(TypeError, match=r"kernel must be a Kernel, a text such as 'rbf' or a function, not int\."):
         kw.KernelClassifier(3).fit(X, Y)
     with pytest.raises(ValueError, match=r"at least two classes, but y has one class only: 1\."):
         model.fit(X, np.ones(N, dtype=int))

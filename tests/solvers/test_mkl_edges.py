@@ -158,7 +158,7 @@ def test_a_target_that_is_constant_needs_no_kernel(loss):
         ({"kernels": kw.RBF(1.0)}, TypeError, r"kernels must be a list of kernels, for example"),
         ({"kernels": "rbf"}, TypeError, r"kernels must be a list of kernels, for example"),
         ({"kernels": 3}, TypeError, r"kernels must be a list of kernels, for example"),
-        ({"kernels": [kw.RBF(1.0), 3]}, TypeError, r"kernel must be a Kernel or a text such as 'rbf', not int\."),
+        ({"kernels": [kw.RBF(1.0), 3]}, TypeError, r"kernel must be a Kernel, a text such as 'rbf' or a function, not"),
         ({"kernels": [kw.RBF(1.0), kw.Sigmoid()]}, ValueError, r"Sigmoid\(.*\) is not positive semi-definite; mult"),
         ({"norm": 0.5}, ValueError, r"norm=0\.5 must be at least 1"),
         ({"norm": float("nan")}, ValueError, r"norm=nan must be at least 1"),

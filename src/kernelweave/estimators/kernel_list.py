@@ -18,6 +18,7 @@ from kernelweave.estimators.normalize import LARGEST, SMALLEST, Scaling, all_nor
 from kernelweave.estimators.planning.sharding import fitted_to_store
 from kernelweave.kernels import Kernel, Precomputed, parse
 from kernelweave.kernels.abilities import representatives
+from kernelweave.kernels.given.function import Function
 from kernelweave.kernels.positional.windows import Windows
 from kernelweave.kernels.reference import takes_gram
 from kernelweave.kernels.tree import all_leaves
@@ -33,8 +34,8 @@ class KernelList:
 
     Parameters
     ----------
-    given : a kernel, a text such as "rbf:0.5", a `Windows` of kernels, a list of these, a dict of named ones, or None
-        for what suits the rows
+    given : a kernel, a text such as "rbf:0.5", a function, a `Windows` of kernels, a list of these, a dict of named
+        ones, or None for what suits the rows
     many : whether it is the parameter `kernels` of an estimator, a list, or the parameter `kernel`
 
     Examples
@@ -127,14 +128,16 @@ def _are_kernels(listed: Sequence[Any]) -> bool:
 
 
 def as_kernel(kernel: Any) -> Kernel:
-    """Return the kernel a user gave: an object, or a short text such as "rbf:0.5"."""
+    """Return the kernel a user gave: an object, a short text such as "rbf:0.5", or a function of two blocks of rows."""
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str):
         return parse(kernel)
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise TypeError(f"kernel must be a Kernel, not the class {kernel.__name__}; write {kernel.__name__}(...).")
-    raise TypeError(f"kernel must be a Kernel or a text such as 'rbf', not {type(kernel).__name__}.")
+    if callable(kernel):
+        return Function(kernel)
+    raise TypeError(f"kernel must be a Kernel, a text such as 'rbf' or a function, not {type(kernel).__name__}.")
 
 
 def fitted_to(

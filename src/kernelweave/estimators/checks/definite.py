@@ -23,6 +23,7 @@ from kernelweave.engines import one_blas_thread
 from kernelweave.kernels import Kernel, Precomputed
 from kernelweave.kernels.abilities import representatives
 from kernelweave.kernels.base import take
+from kernelweave.kernels.given.function import Function
 from kernelweave.solvers.result import Result
 
 Array = np.ndarray
@@ -37,7 +38,7 @@ STRIP = 1024
 
 
 def refuse_indefinite(kernels: Sequence[Kernel], X: Any, who: str) -> None:
-    """Raise where a kernel that holds a precomputed matrix has negative eigenvalues beyond rounding.
+    """Raise where a precomputed matrix, or that of a function of the user's, has negative eigenvalues beyond rounding.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ def _ritz(kernel: Kernel, prepared: Any, n: int) -> tuple[float, float]:
 
 
 def _given(kernel: Kernel) -> bool:
-    return any(isinstance(leaf.kernel, Precomputed) for leaf in kernel.leaves())
+    return any(isinstance(leaf.kernel, Precomputed | Function) for leaf in kernel.leaves())
 
 
 def _sentence(kernel: Kernel, lowest: float, who: str) -> str:

@@ -30,6 +30,7 @@ from kernelweave.kernels.approximate.fourier import Waves
 from kernelweave.kernels.approximate.landmarks import Landmarks
 from kernelweave.kernels.base import Kernel
 from kernelweave.kernels.centred import Centred
+from kernelweave.kernels.given.function import Function
 from kernelweave.kernels.positional.windows import Windows
 from kernelweave.kernels.registry import KERNELS
 from kernelweave.kernels.strings.tfidf import Rarity
@@ -172,6 +173,8 @@ class Writer:
     def kernel(self, kernel: Kernel) -> Node:
         """Return the node of a kernel, also of one that holds data."""
         name = type(kernel).__name__
+        if isinstance(kernel, Function):
+            raise TypeError(f"This model cannot be saved: {kernel.unsaved}.")
         if _kernel_class(name) is not type(kernel):
             raise TypeError(f"{name} is not a kernel of this library and cannot be saved in a model file.")
         return {"type": "kernel", "name": name, "parameters": self._each(kernel.get_params(deep=False))}

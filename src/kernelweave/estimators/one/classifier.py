@@ -17,7 +17,8 @@ class KernelClassifier(Classifying, KernelEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, or a text such as "rbf:0.5" or "wd:20"; None for an RBF that follows the scale of the data
+    kernel : Kernel, a text such as "rbf:0.5" or "wd:20", or a function of two blocks of rows, ``kernel(X, Y)``, as
+        ``SVC`` takes it; None for an RBF that follows the scale of the data
     C : cost of an error: the larger, the closer the fit to the training rows
     loss : such as "hinge", "logistic" or "smooth_hinge:2", which sets sigma; the manual lists all
     sigma : sharpness of "smooth_hinge"

@@ -16,7 +16,8 @@ class KernelNovelty(Detecting, KernelEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, or a text such as "rbf:0.5" or "wd:20"; None for an RBF that follows the scale of the data
+    kernel : Kernel, a text such as "rbf:0.5" or "wd:20", or a function of two blocks of rows, ``kernel(X, Y)``, as
+        ``SVC`` takes it; None for an RBF that follows the scale of the data
     nu : in (0, 1], about the fraction of training rows that will lie outside
     solver : "auto", "smo", "chunking", "dual_coordinate" or "interior_point" (kernels with explicit features, many or
         few)

@@ -16,7 +16,8 @@ class KernelRegressor(Regressing, KernelEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, or a text such as "rbf:0.5" or "wd:20"; None for an RBF that follows the scale of the data
+    kernel : Kernel, a text such as "rbf:0.5" or "wd:20", or a function of two blocks of rows, ``kernel(X, Y)``, as
+        ``SVC`` takes it; None for an RBF that follows the scale of the data
     C : cost of an error: the larger, the closer the fit to the training rows
     loss : such as "epsilon_insensitive", "squared" or "huber:0.5", which sets delta; the manual lists all
     epsilon : half-width of the tube in which errors are free
