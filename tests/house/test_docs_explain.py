@@ -24,3 +24,9 @@ def test_the_example_on_pictures_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     examples("docs/pictures.md", 1)
     assert (tmp_path / "scores.pdf").stat().st_size > 1000
+
+
+def test_the_example_on_reports_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    examples("docs/report.md", 1)
+    assert "Ten rows, explained" in (tmp_path / "report.html").read_text()

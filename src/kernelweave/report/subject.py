@@ -142,8 +142,12 @@ def _as_classes(y: Array | None, classes: list[Any], task: str) -> Array | None:
     if y is None:
         return None
     if task == NUMBERS:
-        if y.dtype.kind not in "biuf" or not np.isfinite(y.astype(float)).all():
-            raise ValueError("The targets of a regression must be finite numbers.")
+        if y.dtype.kind not in "biuf":
+            raise ValueError(
+                f"The targets of a regression must be finite numbers, but there are texts such as {str(y[0])!r}."
+            )
+        if not np.isfinite(y.astype(float)).all():
+            raise ValueError("The targets of a regression must be finite numbers, but some are not.")
         return y.astype(np.float64)
     known = set(classes)
     strange = next((label for label in y.tolist() if label not in known), None)
