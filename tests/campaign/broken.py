@@ -20,11 +20,18 @@ def trial(number: int, folder: Path) -> Outcome:
         raise KeyError(way)
     if way == "crashes":
         os.abort()
-    if way == "hangs":
-        time.sleep(60)
+    while way == "hangs":
+        pass
     if way == "grows":
         _held.append(b"x" * (64 << 20))
     return Outcome(way, "read")
 
 
+def asleep(number: int, folder: Path) -> Outcome:
+    """Wait for what does not come."""
+    time.sleep(60)
+    return Outcome("asleep", "read")
+
+
 STAGE = Stage("broken", trial, goal=6, slice=6, minutes=1, seconds=2.0, growth=32 << 20)
+ASLEEP = Stage("asleep", asleep, goal=1, slice=1, minutes=1, seconds=0.3)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 FAILURES = ("crash", "hang", "growth", "inner exception", "accepted garbage", "lost", "leak", "wrong")
 """Outcomes that end the campaign with 1; every other one is good."""
 SECONDS = 10.0
-"""A trial that takes longer hangs."""
+"""A trial that takes more of the processor hangs, or one that waits for several times as long."""
 GROWTH = 300 << 20
 """Bytes by which trials of one process may raise its peak memory above that after the warm-up: files are small."""
 
@@ -51,7 +51,7 @@ class Stage:
     slice : trials of `make test`
     minutes : of the hour, at most
     warm : called once in each process, before the clocks and scales are set to zero: compiles loops, fits models
-    seconds : a trial that takes longer hangs
+    seconds : of the processor; a trial that takes more hangs
     growth : bytes by which peak memory may rise after the warm-up; None for trials in processes of their own
     processes : number of child processes at a time; None for all cores
     """

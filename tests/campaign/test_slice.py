@@ -6,6 +6,7 @@ import csv
 
 import pytest
 
+from .broken import ASLEEP
 from .broken import STAGE as BROKEN
 from .command import main
 from .stage import Stage
@@ -33,6 +34,12 @@ def test_every_way_to_fail_is_counted(tmp_path, capsys):
     assert found == [("crash", 1), ("growth", 1), ("hang", 1), ("inner exception", 1), ("read", 2)]
     assert "6 trials      4 failures" in capsys.readouterr().out
     assert sorted(one.name for one in failures.iterdir()) == [f"broken-{number}" for number in (1, 2, 3, 4)]
+
+
+def test_a_trial_that_uses_no_processor_hangs_by_the_clock(tmp_path, capsys):
+    given = ["--trials", "1", "--processes", "1", "--failures", str(tmp_path / "f")]
+    assert main(given, {"asleep": ASLEEP}) == 1
+    assert "asleep 0 failed: trial, hang" in capsys.readouterr().out
 
 
 def test_counts_of_several_runs_are_of_other_trials(tmp_path):

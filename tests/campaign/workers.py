@@ -25,6 +25,8 @@ from .stage import Outcome, Stage
 SPAWN = get_context("spawn")
 WARMING = 600.0
 """Seconds in which a process must be ready: everything may have to be compiled."""
+PATIENCE = 6.0
+"""Seconds are those of the processor, so that no trial hangs for a busy machine; by the clock so many times more."""
 ADDRESSES = 3 << 30
 """Bytes of address space that trials may ask for beyond the warm-up; more raises MemoryError in place of swapping."""
 DYING = 5.0
@@ -45,12 +47,18 @@ class Worker:
         self.process = SPAWN.Process(target=serve, args=arguments)
         self.process.start()
         theirs.close()
-        self.ready, self.gone, self.since = False, False, time.monotonic()
+        self.ready, self.gone = False, False
+        self.since, self.used = time.monotonic(), 0.0
 
     @property
     def limit(self) -> float:
         """Seconds until the next report."""
         return self.stage.seconds if self.ready else WARMING
+
+    @property
+    def spent(self) -> float:
+        """Seconds since the last report: of the processor, or of the clock where that asks for more than patience."""
+        return max(processor_seconds(self.process.pid) - self.used, (time.monotonic() - self.since) / PATIENCE)
 
     def news(self, readable: bool) -> Outcome | None:
         """Return the outcome of the trial it was at, also where that ended the process; None where there is none."""
@@ -61,12 +69,12 @@ class Worker:
                 self.process.join(DYING)
                 code = self.end()
                 return None if self.at >= self.last else self._lost("crash", f"the process ended with {code}")
-            self.since = time.monotonic()
+            self.since, self.used = time.monotonic(), processor_seconds(self.process.pid)
             if self.ready:
                 self.at += self.step
             self.ready = True
             return outcome
-        if time.monotonic() - self.since > self.limit:
+        if self.spent > self.limit:
             self.end()
             return self._lost("hang", f"no answer within {self.limit:g} seconds")
         return None
@@ -128,6 +136,16 @@ def run(
         for worker in workers:
             worker.end()
             shutil.rmtree(worker.folder, ignore_errors=True)
+
+
+def processor_seconds(pid: int | None) -> float:
+    """Return the seconds that a process and the children it waited for have used; 0 for one that is gone."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            times = file.read().rpartition(")")[2].split()[11:15]
+    except OSError:
+        return 0.0
+    return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
 
 
 def keep(failures: Path, stage: Stage, number: int, outcome: Outcome, folder: Path) -> None:
