@@ -16,7 +16,7 @@ PEERS := $(BENCH)/.ready
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-processors test-oldest test-wheel test-browser dist campaign lint types imports format docs bench-env clean
+.PHONY: help setup demo test test-slow test-processors test-oldest test-bounds test-wheel test-browser dist campaign lint types imports format docs bench-env clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -38,6 +38,10 @@ test-processors: $(DEV)  ## tests that compare numbers, as other processors woul
 
 test-oldest:  ## the fast tests with the lowest versions that pyproject.toml allows, in .oldest (ONLY="tests/io ...")
 	@$(ONE_THREAD) $(PYTHON) tests/oldest.py -- -n $(WORKERS) --maxprocesses 8 $(ONLY)
+
+test-bounds: $(DEV)  ## the loops compiled anew with every index checked: fast tests (ONLY="tests/io ...") and campaign
+	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.bounds $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 $(ONLY)
+	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.bounds $(ONE_THREAD) $(BIN)/python -m tests.campaign --minutes $(or $(MINUTES),5) $(CAMPAIGN)
 
 test-browser: $(DEV)  ## the report in a headless Chromium, where there is one
 	@$(ONE_THREAD) $(BIN)/python -m pytest tests/report/test_report_browser.py -n 0 -rs
