@@ -78,6 +78,7 @@ TABLE: dict[str, tuple[str | bytes, dict, str]] = {
     "labelled twice": ("1\tA\tp\n1\tC\tp\n", {}, "bad:2: the id 'p' was already used on line 1"),
     "labelled letter": ("1\tAC\n1\tAx\n", {"alphabet": "dna"}, "bad:2: row 1 has the unknown letter 'x' at position 1"),
     "no letters": ("1\t\n1\t\n", {"format": "labelled"}, "bad: no sequence has letters from which to infer"),
+    "no words": ("1\t    \n1\t  \n", {"format": "labelled"}, r"bad: no row has words \(alphabet='text'\)"),
     "json": ('{"text": "a"}\n{"text": \n', {}, "bad:2: this is not JSON"),
     "json list": ('{"text": "a"}\n[1]\n', {}, "bad:2: expected a JSON object"),
     "json no text": ('{"txt": "a", "n": 1}\n', {}, "bad:1: no field 'text'; it has 'txt', 'n'"),

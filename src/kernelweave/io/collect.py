@@ -16,7 +16,7 @@ from kernelweave.data.blocks import LETTERS_TOGETHER
 from kernelweave.data.errors import ParameterError
 from kernelweave.data.rows import IDS, first_masked
 from kernelweave.data.strings.alphabet import Alphabet, infer_from_counts, is_text
-from kernelweave.data.strings.letters import TOKENIZERS, check_unknown
+from kernelweave.data.strings.letters import TOKENIZERS, check_unknown, tokens_of
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.io.dataset import check_options
 from kernelweave.io.machines import shorter, shown
@@ -156,6 +156,8 @@ def encoded(raw: Array, rows: Rows, alphabet: str | Alphabet, unknown: str) -> S
 
 def _through_text(raw: Array, rows: Rows, alphabet: str | Alphabet, unknown: str) -> Sequences:
     texts = [piece.tobytes().decode("utf-8", "surrogateescape") for piece in np.split(raw, rows.offsets[1:-1])]
+    if isinstance(alphabet, str) and not any(tokens_of(text, alphabet) for text in texts):
+        raise ValueError(f"{rows.path}: no row has words (alphabet={alphabet!r}); name another alphabet.")
     X = Sequences.from_strings(texts, alphabet, "mask", rows.ids)
     if unknown == "error" and (found := first_masked(X.codes, X.offsets, X.alphabet.mask)):
         row, position = found
