@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 import kernelweave as kw
 from kernelweave.cli.deferred import IDLE, Deferred, defer
 
@@ -14,7 +16,7 @@ try:
 except SystemExit as ended:
     assert not ended.code
 from kernelweave.cli.deferred import IDLE
-for name in (*IDLE, "scipy.optimize", "scipy.interpolate", "matplotlib"):
+for name in (*IDLE, "ssl", "scipy.optimize", "scipy.interpolate", "sklearn.metrics", "matplotlib", "dask"):
     if name in sys.modules:
         print(name, len(vars(sys.modules[name])))
 """
@@ -33,9 +35,31 @@ def test_a_deferred_module_is_the_module_once_it_is_asked(monkeypatch):
     assert not isinstance(sys.modules["sched"], Deferred)
 
 
-def test_predicting_asks_for_none_of_what_is_put_off(tmp_path):
+def test_a_deferred_part_of_a_package_is_found_there(monkeypatch):
+    import xml
+
+    monkeypatch.delitem(sys.modules, "xml.sax.xmlreader", raising=False)
+    monkeypatch.delitem(sys.modules, "xml.sax", raising=False)
+    monkeypatch.delattr(xml, "sax", raising=False)
+    defer("xml.sax")
+    assert xml.sax is sys.modules["xml.sax"]
+    assert isinstance(xml.sax, Deferred)
+    assert xml.sax.InputSource.__name__ == "InputSource"
+    assert not isinstance(xml.sax, Deferred)
+
+
+MODELS = {
+    "kernel": lambda X, y: kw.KernelClassifier("wd:3").fit(X, y),
+    "probabilities": lambda X, y: kw.KernelClassifier("spectrum:2", loss="logistic").fit(X, y),
+    "calibrated": lambda X, y: kw.calibrate(kw.search(kw.KernelClassifier("wd:2"), X, y, {"C": [1.0]}, cv=2), y),
+    "many kernels": lambda X, y: kw.MKLClassifier([kw.Spectrum(2), kw.WeightedDegree(3)]).fit(X, y),
+}
+
+
+@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
+def test_predicting_asks_for_none_of_what_is_put_off(make, tmp_path):
     X, y = kw.datasets.make_splice(40, random_state=0)
-    kw.save(kw.KernelClassifier("wd:3").fit(X, y), tmp_path / "sites.kw")
+    kw.save(make(X, y), tmp_path / "sites.kw")
     (tmp_path / "new.fa").write_text("".join(f">s{i}\n{text}\n" for i, text in enumerate(X[:3].to_strings())))
     command = [sys.executable, "-c", PREDICT, "predict", "sites.kw", "new.fa", "--out", "out.tsv"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)

@@ -1,7 +1,7 @@
 """Modules that others import and hardly use, put off until somebody asks for what they hold.
 
 `import sklearn` imports all of pandas and of scipy.stats, which is a third of the time that it takes to predict ten
-rows, and neither is asked for anything then.
+rows; joblib brings asyncio with ssl, and scipy numpy.f2py.  None of them is asked for anything then.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-IDLE = ("pandas", "scipy.stats")
+IDLE = ("pandas", "scipy.stats", "asyncio", "numpy.f2py")
 """Modules that predicting does not ask for anything."""
 
 
@@ -48,3 +48,6 @@ def defer(*names: str) -> None:
         if spec is not None:
             sys.modules[name] = made = Deferred(name)
             made.__spec__ = spec
+            whole, _, part = name.rpartition(".")
+            if whole:
+                setattr(sys.modules[whole], part, made)

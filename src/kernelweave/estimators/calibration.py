@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, softmax
 
+from kernelweave.losses import Loss
+
 Array = np.ndarray
 METHODS = ("sigmoid", "temperature", "isotonic")
 COOLEST, HOTTEST = -7.0, 7.0
@@ -133,12 +135,33 @@ def _temperature(outputs: Array, true: Array) -> float:
     return float(scale * np.exp(minimize_scalar(loss, bounds=(COOLEST, HOTTEST), method="bounded").x))
 
 
+def probabilities_by_loss(loss: Loss, outputs: Array) -> Array:
+    """Return the probability of each class, (n, classes), from the outputs (n, outputs) of a logistic loss.
+
+    Of two classes the second has ``1 / (1 + exp(-f))``; of several, each has that of its own output, divided by the
+    sum over the classes.
+
+    Examples
+    --------
+    >>> from kernelweave.losses import make_loss
+    >>> probabilities_by_loss(make_loss("logistic", "classification"), np.array([[0.0]]))
+    array([[0.5, 0.5]])
+    """
+    if loss.name != "logistic":
+        raise AttributeError(
+            f"Outputs of a model with loss={loss.name!r} are not probabilities; train with loss='logistic', or "
+            "calibrate the model: kw.calibrate(kw.search(model, X, y), y)."
+        )
+    own = expit(outputs)
+    if outputs.shape[1] == 1:
+        return np.concatenate([expit(-outputs), own], axis=1)
+    return own / own.sum(axis=1, keepdims=True)
+
+
 def probabilities_of(model: Any, outputs: Array) -> Array:
     """Return the probabilities of outputs (n, outputs): by the calibration of a model, else by its logistic loss."""
-    from kernelweave.estimators.cv.scoring import probabilities
-
     found = vars(model).get("calibration_")
-    return probabilities(model._loss(), outputs) if found is None else found.probabilities(outputs)
+    return probabilities_by_loss(model._loss(), outputs) if found is None else found.probabilities(outputs)
 
 
 def has_probabilities(model: Any) -> bool:

@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer
 
+from kernelweave.estimators.calibration import probabilities_by_loss
 from kernelweave.losses import Loss
 
 Array = np.ndarray
@@ -31,29 +31,6 @@ USUAL = {
     "regression": "'r2', 'mae' or 'rmse'",
 }
 """Names that a message suggests."""
-
-
-def probabilities(loss: Loss, outputs: Array) -> Array:
-    """Return the probability of each class, (n, classes), from the outputs (n, outputs) of a logistic loss.
-
-    Of two classes the second has ``1 / (1 + exp(-f))``; of several, each has that of its own output, divided by the
-    sum over the classes.
-
-    Examples
-    --------
-    >>> from kernelweave.losses import make_loss
-    >>> probabilities(make_loss("logistic", "classification"), np.array([[0.0]]))
-    array([[0.5, 0.5]])
-    """
-    if loss.name != "logistic":
-        raise AttributeError(
-            f"Outputs of a model with loss={loss.name!r} are not probabilities; train with loss='logistic', or "
-            "calibrate the model: kw.calibrate(kw.search(model, X, y), y)."
-        )
-    own = expit(outputs)
-    if outputs.shape[1] == 1:
-        return np.concatenate([expit(-outputs), own], axis=1)
-    return own / own.sum(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True)
@@ -161,7 +138,7 @@ class HeldOutClasses(ClassifierMixin, HeldOut):
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the held-out rows, where the loss makes them."""
-        return probabilities(self.loss, self.outputs)
+        return probabilities_by_loss(self.loss, self.outputs)
 
 
 class HeldOutNumbers(RegressorMixin, HeldOut):
