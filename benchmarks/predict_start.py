@@ -3,7 +3,7 @@
     python benchmarks/predict_start.py [--repeats 7]
 
 Every run is a process of its own.  CPU seconds are those of the user and of the system, the median of the runs; loops
-and bytecode are compiled before.  `PYTHONDONTWRITEBYTECODE` is unset, since with it every run would compile all sources.
+and bytecode are compiled before: `PYTHONDONTWRITEBYTECODE`, with which every run compiles all sources, is unset.
 """
 
 from __future__ import annotations

@@ -81,13 +81,6 @@ def test_version():
     assert run("--version").stdout == f"kernelweave {kw.__version__}\n"
 
 
-@pytest.mark.parametrize(("words", "found"), [("kernelweave tr", "train"), ("kernelweave train --kern", "--kernel")])
-def test_the_shell_completes(words, found):
-    asked = {"_KERNELWEAVE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-    result = CliRunner(env=asked).invoke(app, [], prog_name="kernelweave")
-    assert found in result.stdout.split()
-
-
 @pytest.mark.parametrize(
     "arguments", [["train"], ["train", "x"], ["train", "x", "--out", "m", "--task", "sing"], ["fly"]]
 )

@@ -166,3 +166,10 @@ def test_places_that_are_none(command, tmp_path):
         app, [command, *files, *more, "--scheduler", "tcp://10.0.0.1:8786", "--engine", "threads"]
     )
     assert "--scheduler needs --engine dask, not --engine threads." in done.output
+
+
+@pytest.mark.parametrize(("words", "found"), [("kernelweave tr", "train"), ("kernelweave train --kern", "--kernel")])
+def test_the_shell_completes(words, found):
+    asked = {"_KERNELWEAVE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    result = CliRunner(env=asked).invoke(app, [], prog_name="kernelweave")
+    assert found in result.stdout.split()
