@@ -15,6 +15,9 @@ from kernelweave.interpret.motifs.find import find_motifs, motifs_of
 from kernelweave.interpret.motifs.meme import meme_lines
 
 rng = np.random.default_rng(0)
+SAME, OTHER = 0.95, 0.6
+"""Correlations of matrices: those that were planted come back with 0.99 and more, models of shuffled labels, which find
+chance matches, reach 0.94, and two planted matrices have 0.47 in common."""
 
 
 @pytest.fixture(scope="module")
@@ -28,13 +31,17 @@ def test_planted_motifs_are_found_with_their_matrices(planted):
     model, X, y, _ = planted
     found = find_motifs(model, X[y == 1], 6)
     for name, matrix in kw.datasets.enhancer_motifs().items():
-        close = [
-            max(np.corrcoef(part.ravel(), turn.ravel())[0, 1] for part in parts(motif.frequencies, len(matrix) - 2))
-            for motif in found
-            for turn in (matrix[1:-1], matrix[::-1, ::-1][1:-1])
-        ]
-        assert max(close, default=0.0) > 0.9, name
+        close = sorted(likeness(motif, matrix) for motif in found)
+        assert close[-1] > SAME, name
+        assert all(value < OTHER for value in close[:-1]), name
     assert all(motif.n_sites >= 100 for motif in found[:3])
+
+
+def likeness(motif, matrix):
+    """Return the best correlation of a planted matrix, on either strand, with a part of one that was found."""
+    turns = (matrix[1:-1], matrix[::-1, ::-1][1:-1])
+    each = [(part, turn) for part in parts(motif.frequencies, len(matrix) - 2) for turn in turns]
+    return max(np.corrcoef(part.ravel(), turn.ravel())[0, 1] for part, turn in each)
 
 
 def parts(frequencies, width):

@@ -52,6 +52,29 @@ def test_both_strands_are_one():
     assert not any(turned(name, alphabet) in names for name in names if turned(name, alphabet) != name)
 
 
+def test_motifs_are_told_once_where_repeats_are_not_wanted():
+    X, y = kw.datasets.make_enhancers(500, length=100, random_state=0)
+    model = kw.KernelClassifier(kw.LSGKM(9, 6, 3), normalize="cosine").fit(X, y)
+    best = [motif.ngram for motif in top_motifs(model, 12)]
+    told = [motif.ngram for motif in top_motifs(model, 12, repeats=False)]
+    assert told[0] == best[0]
+    assert len(told) == 12
+    words = ["TGACTCA", "CACGTG", "GGAA.TTCC"]
+    assert sorted(next(k for k, word in enumerate(words) if fits(motif, word)) for motif in told[:3]) == [0, 1, 2]
+    assert len({k for motif in best[:3] for k, word in enumerate(words) if fits(motif, word)}) < 3
+
+
+def fits(motif, word):
+    """Tell whether a motif, on either strand, lies on a word without contradiction, over its ends perhaps."""
+    whole = "." * len(motif) + word + "." * len(motif)
+    for strand in (motif, turned(motif, kw.Alphabet.named("dna"))):
+        for start in range(len(whole) - len(strand)):
+            pairs = list(zip(strand, whole[start:]))
+            if all("." in pair or len(set(pair)) == 1 for pair in pairs) and sum("." not in p for p in pairs) >= 4:
+                return True
+    return False
+
+
 @pytest.mark.parametrize("normalize", [None, "cosine"])
 @pytest.mark.parametrize("both", [False, True])
 def test_weights_are_means_of_the_decision_values_of_lmers(both, normalize):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -124,6 +125,21 @@ def test_letters_of_an_explained_row_say_what_they_add(written):
     kinds = [kind for kind, _ in rows]
     assert kinds.count("clearly right") == 4
     assert len({row for _, row in rows}) == 10
+
+
+def test_columns_of_many_views_are_one_table_with_their_values(tmp_path):
+    import pandas as pd
+
+    table = pd.DataFrame(TABLE, columns=["long", "wide", "deep", "high"])
+    model = kw.MKLClassifier([kw.Linear().on([name]) for name in table], norm=2.0).fit(table, NAMES)
+    kw.write_report(model, table, NAMES, tmp_path / "r.html", n_resamples=20)
+    page = read(tmp_path / "r.html")
+    assert "Linear() on long" in page.text
+    assert "On(" not in page.text
+    heads = [k for k, (tag, _) in enumerate(page.elements) if tag == "article"]
+    assert [sum(tag == "table" for tag, _ in page.elements[a:b]) for a, b in pairwise(heads)] == [1] * 9
+    kinds = picked(subject_of(model, table, NAMES, None, 1000, 0))
+    assert {NAMES[row] for kind, row in kinds if kind == "clearly right"} == set(NAMES)
 
 
 def test_certificates_are_said_in_words(written):

@@ -28,6 +28,9 @@ from kernelweave.kernels.abilities import Positional
 from kernelweave.kernels.tree import all_leaves
 from kernelweave.operators.expansion.terms import Term, terms
 
+SPARE = 8
+"""How many times as many k-mers are ranked as are kept where repeats are left out: many lie inside others."""
+
 
 @dataclass(frozen=True)
 class Kmer:
@@ -174,7 +177,9 @@ def weights_by_position(model: Any, *, target: Any = None) -> PositionWeights:
     return PositionWeights(edges[:-1], edges[1:], shares, rest / whole, _chooses(model))
 
 
-def top_kmers(model: Any, n: int = 20, k: int | None = None, *, by: str = "spread", target: Any = None) -> list[Kmer]:
+def top_kmers(
+    model: Any, n: int = 20, k: int | None = None, *, by: str = "spread", target: Any = None, repeats: bool = True
+) -> list[Kmer]:
     """Return the k-mers at positions that tell the classes apart most, with what each adds to the decision value.
 
     A model with positional kernels is linear in its k-mers: ``s(x) = b +`` the sum of the weights of all k-mers of x.
@@ -189,6 +194,8 @@ def top_kmers(model: Any, n: int = 20, k: int | None = None, *, by: str = "sprea
         there, the standard deviation of what it adds over these rows, so that neither rare nor ubiquitous k-mers come
         first; or "weight", ``|weight|`` alone
     target : the class whose decision value is meant, for a model of several classes
+    repeats : False to leave out k-mers that say again what a better one says: those inside it, at the same place, and
+        those around it
 
     Returns
     -------
@@ -208,8 +215,32 @@ def top_kmers(model: Any, n: int = 20, k: int | None = None, *, by: str = "sprea
     degree = vector.coupling.shape[3]
     if k is not None and not 1 <= k <= degree:
         raise ValueError(f"k={k!r} is not valid; the model has k-mers of 1 to {degree} letters.")
-    best = sorted(_candidates(vector, n, k, by), key=lambda found: (-found[0], found[1].position, found[1].kmer))
-    return [kmer for _, kmer in best[:n]]
+    spare = n if repeats else SPARE * n
+    best = sorted(_candidates(vector, spare, k, by), key=lambda found: (-found[0], found[1].position, found[1].kmer))
+    kmers = [kmer for _, kmer in best[:spare]]
+    return kmers if repeats else _without_repeats(kmers)[:n]
+
+
+def _without_repeats(kmers: list[Kmer]) -> list[Kmer]:
+    """Return the k-mers that neither lie inside one that comes before them, at the same place, nor hold one.
+
+    Examples
+    --------
+    >>> some = Kmer("CAG", 3, 2.0), Kmer("AG", 4, 1.0), Kmer("TG", 4, 1.0), Kmer("ACAG", 2, 0.5)
+    >>> [one.kmer for one in _without_repeats(list(some))]
+    ['CAG', 'TG']
+    """
+    found: list[Kmer] = []
+    for kmer in kmers:
+        if not any(_inside(kmer, other) or _inside(other, kmer) for other in found):
+            found.append(kmer)
+    return found
+
+
+def _inside(part: Kmer, whole: Kmer) -> bool:
+    """Tell whether a k-mer is a part of another one, letter by letter at the same positions."""
+    start = part.position - whole.position
+    return start >= 0 and whole.kmer[start : start + len(part.kmer)] == part.kmer
 
 
 def _learned(model: Any, target: Any) -> tuple[list[tuple[Array, Array]], float]:

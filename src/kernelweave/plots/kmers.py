@@ -15,8 +15,6 @@ SMALL = 1e-300
 """Scale of a picture of zeros."""
 SHORTEST_AXIS = 10.0
 """Positions that the axis of places shows at least."""
-SPARE = 8
-"""How many times as many k-mers are listed as are drawn: many lie inside others."""
 MARGIN, LETTER = 0.04, 1 / 50
 """Shares of that axis: free at each end, and for a letter of a name."""
 
@@ -140,7 +138,7 @@ class KmerDisplay:
         ----------
         model, n, k, by, target : as for `kernelweave.interpret.top_kmers`
         """
-        return cls(distinct(top_kmers(model, SPARE * n, k, by=by, target=target))[:n])
+        return cls(top_kmers(model, n, k, by=by, target=target, repeats=False))
 
     def plot(self, axes: Any = None, *, signals: Signals | None = None, origin: int = 0) -> Self:
         """Draw, from the first position to the last, the place of each k-mer (left) and its weight (right).
@@ -191,28 +189,6 @@ class KmerDisplay:
         ax.set(xlabel="adds to the decision value", ylim=(len(kmers) - 0.4, -0.6))
         ax.locator_params(axis="x", nbins=4)
         quiet(ax)
-
-
-def distinct(kmers: list[Kmer]) -> list[Kmer]:
-    """Return the k-mers that neither lie inside one that comes before them, at the same place, nor hold one.
-
-    Examples
-    --------
-    >>> some = Kmer("CAG", 3, 2.0), Kmer("AG", 4, 1.0), Kmer("TG", 4, 1.0), Kmer("ACAG", 2, 0.5)
-    >>> [one.kmer for one in distinct(list(some))]
-    ['CAG', 'TG']
-    """
-    found: list[Kmer] = []
-    for kmer in kmers:
-        if not any(_inside(kmer, other) or _inside(other, kmer) for other in found):
-            found.append(kmer)
-    return found
-
-
-def _inside(part: Kmer, whole: Kmer) -> bool:
-    """Tell whether a k-mer is a part of another one, letter by letter at the same positions."""
-    start = part.position - whole.position
-    return start >= 0 and whole.kmer[start : start + len(part.kmer)] == part.kmer
 
 
 def _limits(kmers: list[Kmer], origin: int) -> tuple[float, float]:

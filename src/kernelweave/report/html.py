@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -11,6 +12,9 @@ LONGEST = 120
 """Letters of a name that are shown; the rest is an ellipsis."""
 DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that change the direction of what follows."""
+SELECTED = re.compile(r"On\((.+), ('[^']*'|\d+|[\[(][^\[\]()]*[\])])\)")
+QUOTES = re.compile(r"[\[\]()']|,(?=\))")
+"""The name of a kernel on a view or on columns that were listed, and what names are put in."""
 VOID = ("circle", "col", "line", "meta", "path", "polygon", "polyline", "rect", "use")
 """Elements that are closed where they are opened."""
 
@@ -38,6 +42,16 @@ def clipped(name: Any) -> str:
     """
     shown = str(name)
     return shown if len(shown) <= LONGEST else shown[:LONGEST] + "…"
+
+
+def kernel_name(name: Any) -> str:
+    """Return the name of a kernel as people say it: on which view or columns, of bounded length.
+
+    >>> kernel_name("On(RBF(width=2.0), 'shape')"), kernel_name("On(Linear(), ['age', 'dose'])")
+    ('RBF(width=2.0) on shape', 'Linear() on age, dose')
+    """
+    found = SELECTED.fullmatch(str(name))
+    return clipped(name if found is None else f"{found[1]} on {QUOTES.sub('', found[2])}")
 
 
 def _printable(shown: str) -> str:

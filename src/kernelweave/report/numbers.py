@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 MINUS, DASH = "\u2212", "\u2013"
+LEAST_PERCENT = 1e-6
+"""Relative errors below are not told apart."""
 
 
 def fixed(value: float, digits: int = 3) -> str:
@@ -104,9 +106,11 @@ def interval(found: Any, digits: int = 3) -> str:
 def tiny(value: float) -> str:
     """Return a relative error as people say it.
 
-    >>> tiny(0.00042), tiny(0.0), tiny(3e-9)
-    ('0.042%', '0%', '3e−7%')
+    >>> tiny(0.00042), tiny(0.0), tiny(7.2e-7), tiny(3e-12)
+    ('0.042%', '0%', '0.000072%', '<0.000001%')
     """
     percent = 100 * max(value, 0.0)
-    shown = f"{percent:.2g}" if percent == 0 or percent >= 1e-4 else f"{percent:.0e}".replace("e-0", "e-")
+    if 0 < percent < LEAST_PERCENT:
+        return f"<{LEAST_PERCENT:f}%"
+    shown = f"{percent:.2g}" if percent == 0 or percent >= 1e-4 else f"{percent:.6f}".rstrip("0")
     return shown.replace("-", MINUS) + "%"

@@ -161,7 +161,7 @@ def picture(core: Any, plot: str, asked: Explaining) -> str:
         which = asked.draw or (_fitting(core, target) if "positions" in shows else "ngrams")
         _check_drawing(which, shows, core)
     if which == "motifs":
-        display: Any = plots.NGramDisplay(top_motifs(core, top or 2 * SHOWN, k, target=target)).plot()
+        display: Any = plots.NGramDisplay(top_motifs(core, top or 2 * SHOWN, k, target=target, repeats=False)).plot()
     elif which == "ngrams":
         display = plots.NGramDisplay.from_estimator(core, top or 2 * SHOWN, k, target=target).plot()
     elif which == "degrees":

@@ -104,7 +104,7 @@ class SequencesKind(StringKind):
         """Say how many sequences there are, how long, and over which letters."""
         lengths = X.lengths
         span = f"{lengths.min()}" if X.is_fixed_length else f"{lengths.min()} to {lengths.max()}"
-        return f"{len(X)} sequences of {span} {'words' if _of_words(X.alphabet) else 'letters'} ({X.alphabet.name})"
+        return f"{len(X)} sequences of {span} " + ("words" if _of_words(X.alphabet) else f"letters ({X.alphabet.name})")
 
     def letters(self, X: Sequences) -> tuple[int, int]:
         """Return how many letters there are, and how many of them are masked."""

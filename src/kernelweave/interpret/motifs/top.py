@@ -36,7 +36,9 @@ SPARE = 4
 """How many times as many candidates as motifs are taken of each choice of places: shifted ones are the same motif."""
 
 
-def top_motifs(model: Any, n: int = 20, letters: int | None = None, *, target: Any = None) -> list[NGramWeight]:
+def top_motifs(
+    model: Any, n: int = 20, letters: int | None = None, *, target: Any = None, repeats: bool = True
+) -> list[NGramWeight]:
     """Return the motifs with wildcards that speak most for or against a class.
 
     For kernels on l-mers of dna or rna: `LSGKM`, `GappedKmer`, `Mismatch`, scaled, normalised, added, on views, or
@@ -48,6 +50,8 @@ def top_motifs(model: Any, n: int = 20, letters: int | None = None, *, target: A
     n : how many
     letters : how many letters of a motif are fixed; None for the k of the kernel, its l for plain l-mers
     target : the class whose decision value is meant, for a model of several classes
+    repeats : False to leave out motifs that say again what a heavier one says: laid over it, shifted or on the other
+        strand, they contradict it nowhere and share at least half of their letters with it
 
     Returns
     -------
@@ -74,7 +78,7 @@ def top_motifs(model: Any, n: int = 20, letters: int | None = None, *, target: A
         )
     best: dict[tuple[str, str], NGramWeight] = {}
     for _, some in groupby(found, key=lambda term: id(term.leaf)):
-        for motif in _motifs(list(some), n, letters):
+        for motif in _motifs(list(some), n, letters, repeats):
             best[motif.kernel, motif.ngram] = motif
     return sorted(best.values(), key=lambda motif: (-abs(motif.weight), motif.ngram))[:n]
 
@@ -93,7 +97,7 @@ def needs_motifs(model: Any) -> bool:
     return False
 
 
-def _motifs(part: list[Term], n: int, letters: int | None) -> list[NGramWeight]:
+def _motifs(part: list[Term], n: int, letters: int | None, repeats: bool) -> list[NGramWeight]:
     """Return the n best motifs of one kernel."""
     first = part[0]
     length, usual = first.kernel.window()
@@ -110,9 +114,39 @@ def _motifs(part: list[Term], n: int, letters: int | None) -> list[NGramWeight]:
             name = spelled(number, places, length, alphabet, both)
             if abs(flat[number]) > abs(best.get(name, 0.0)):
                 best[name] = float(flat[number])
-    heaviest = sorted(best, key=lambda name: (-abs(best[name]), name))[:n]
+    heaviest = sorted(best, key=lambda name: (-abs(best[name]), name))
+    heaviest = heaviest[:n] if repeats else _without_repeats(heaviest, n, alphabet if both else None)
     texts = first.rows.to_strings()
     return [NGramWeight(name, best[name], _having(name, texts, alphabet, both), first.leaf.name) for name in heaviest]
+
+
+def _without_repeats(motifs: list[str], n: int, alphabet: Any) -> list[str]:
+    """Return the first n motifs that repeat none before them; an alphabet is given where strands are one.
+
+    Examples
+    --------
+    >>> _without_repeats(["GGAA.TTC", "GAA.TTCC", "GG.A.TTC", "TGACTCAG"], 3, None)
+    ['GGAA.TTC', 'TGACTCAG']
+    """
+    found: list[str] = []
+    for motif in motifs:
+        strands = [motif] if alphabet is None else [motif, turned(motif, alphabet)]
+        if not any(_repeats(strand, other) for other in found for strand in strands):
+            found.append(motif)
+        if len(found) == n:
+            break
+    return found
+
+
+def _repeats(motif: str, other: str) -> bool:
+    """Tell whether a motif, shifted, contradicts another one nowhere and shares half of its letters with it."""
+    least = sum(letter != WILDCARD for letter in motif) / 2
+    for shift in range(1 - len(motif), len(other)):
+        pairs = zip(motif[max(-shift, 0) :], other[max(shift, 0) :])
+        both = [a == b for a, b in pairs if WILDCARD not in (a, b)]
+        if all(both) and len(both) >= least:
+            return True
+    return False
 
 
 def _table(part: list[Term]) -> Array:

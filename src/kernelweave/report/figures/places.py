@@ -13,7 +13,7 @@ from kernelweave.report.figures.bars import signed_bar
 from kernelweave.report.figures.ends import Ends, between
 from kernelweave.report.figures.lattice import MOST_ARCS, lattice
 from kernelweave.report.figures.logo import letters_of_row
-from kernelweave.report.html import Markup, clipped, join, note, table, tag
+from kernelweave.report.html import Markup, clipped, join, kernel_name, note, table, tag
 from kernelweave.report.numbers import signed
 
 MOST_LETTERS, MOST_WORDS, MOST_BARS = 300, 600, 12
@@ -39,7 +39,7 @@ class Scale:
 
 
 def drawn_row(
-    told: Explanation, row: int, output: int, scale: Scale, origin: int = 0, cells: list[str] | None = None,
+    told: Explanation, row: int, output: int, scale: Scale, origin: int = 0, cells: dict[str, str] | None = None,
     firm: Sequence[Ends | None] = (),
 ) -> Markup:  # fmt: skip
     """Return a row with what its places add.
@@ -49,25 +49,48 @@ def drawn_row(
     row, output : numbers of the row and of the decision value
     scale : of all rows
     origin : the position that is shown as 0
-    cells : values of the columns, for a row of a table
+    cells : values by column, for a row of a table
     firm : for each track the ends of the intervals of its places, or None
     """
     if not told.tracks and len(told.rest_names) == 1:
         return _whole(told, row, cells)
-    parts: list[Any] = []
-    for number, track in enumerate(told.tracks):
+    ends = [_ends(firm, number, track, row, output) for number, track in enumerate(told.tracks)]
+    tracks, parts = list(zip(told.tracks, ends)), list[Any]()
+    columns = [pair for pair in tracks if pair[0].unit == "column" and pair[0].kernel is None]
+    if len(columns) > 1:
+        parts.append(_columns(columns, row, output, scale.largest["column"], cells or {}))
+        tracks = [pair for pair in tracks if pair[0].unit != "column" or pair[0].kernel is not None]
+    for track, known in tracks:
         if track.view or track.kernel:
             parts.append(tag("h4", clipped(" of ".join(part for part in (track.kernel, track.view) if part))))
-        parts.append(
-            _drawn(track, row, output, scale.largest[track.unit], origin, cells, _ends(firm, number, track, row))
-        )
+        parts.append(_drawn(track, row, output, scale.largest[track.unit], origin, cells, known))
     if told.rest_names:
-        pairs = [(clipped(name), "", float(v)) for name, v in zip(told.rest_names, told.rest[row, :, output])]
+        pairs = [(kernel_name(name), "", float(v)) for name, v in zip(told.rest_names, told.rest[row, :, output])]
         parts.append(_bars(pairs, scale.largest["kernel"], ["kernel", "", "adds"]))
     return join(parts)
 
 
-def _whole(told: Explanation, row: int, cells: list[str] | None) -> Markup:
+def _columns(
+    tracks: list[tuple[Track, Ends | None]], row: int, output: int, largest: float, cells: dict[str, str]
+) -> Markup:
+    """Return the columns of several views as one table."""
+    pairs = [
+        (clipped(name), cells.get(name, ""), value)
+        for track, _ in tracks
+        for name, value in zip(column_names(track), track.of(row)[:, output].tolist())
+    ]
+    known = [ends for _, ends in tracks if ends is not None]
+    ends = (np.concatenate([low for low, _ in known]), np.concatenate([high for _, high in known])) if known else None
+    heads = ["column", "value", "", "adds"] if any(value for _, value, _ in pairs) else ["column", "", "adds"]
+    return _bars(pairs, largest, heads, ends if len(known) == len(tracks) else None)
+
+
+def column_names(track: Track) -> list[str]:
+    """Return the names of the columns of a track, with the view that they are of."""
+    return [f"{track.view}: {name}" if track.view and track.view != name else name for name in track.names]
+
+
+def _whole(told: Explanation, row: int, cells: dict[str, str] | None) -> Markup:
     """Return what there is to see where one kernel compares whole rows: decision values of all classes, the row."""
     parts: list[Any] = []
     if len(told.outputs) > 1:
@@ -76,29 +99,30 @@ def _whole(told: Explanation, row: int, cells: list[str] | None) -> Markup:
         parts.append(_bars(pairs, largest, ["class", "", "decision value"]))
     if cells is not None:
         rest = "" if len(cells) <= MOST_BARS else f", … ({len(cells):,} columns)"
-        parts.append(tag("p", f"Values of the row: {', '.join(cells[:MOST_BARS])}{rest}", class_="dim"))
+        plain = list(cells) == [str(k) for k in range(len(cells))]
+        shown = [value if plain else f"{clipped(name)}\u00a0{value}" for name, value in cells.items()]
+        parts.append(tag("p", f"Values of the row: {', '.join(shown[:MOST_BARS])}{rest}", class_="dim"))
     return join(parts)
 
 
-def _ends(firm: Sequence[Ends | None], number: int, track: Track, row: int) -> Ends | None:
+def _ends(firm: Sequence[Ends | None], number: int, track: Track, row: int, output: int) -> Ends | None:
     """Return the ends of the intervals of the places of one row, None where there are none."""
     found = firm[number] if number < len(firm) else None
     some = slice(track.offsets[row], track.offsets[row + 1])
-    return None if found is None else (found[0][some], found[1][some])
+    return None if found is None else (found[0][some, output], found[1][some, output])
 
 
 def _drawn(
-    track: Track, row: int, output: int, largest: float, origin: int, cells: list[str] | None, ends: Ends | None
+    track: Track, row: int, output: int, largest: float, origin: int, cells: dict[str, str] | None, ends: Ends | None
 ) -> Markup:
     values, names = track.of(row)[:, output], track.spelled(row)
-    ends = None if ends is None else (ends[0][:, output], ends[1][:, output])
     if track.unit == "letter":
         return _letters(names, values, largest, origin, ends)
     if track.unit == "word":
         return _words(names, values, largest, ends)
     if track.unit == "arc":
         return _arcs(track, row, names, values, largest, ends)
-    known = cells if cells is not None and len(cells) == len(names) else [""] * len(names)
+    known = list(cells.values()) if cells is not None and len(cells) == len(names) else [""] * len(names)
     heads = ["column", "value", "", "adds"] if any(known) else ["column", "", "adds"]
     return _bars([(clipped(n), c, float(v)) for n, c, v in zip(names, known, values)], largest, heads, ends)
 

@@ -94,7 +94,7 @@ def _of_classes(s: Subject) -> list[tuple[str, Array, int]]:
     right = np.asarray(s.calls).astype(object) == s.y
     best: list[tuple[str, Array, int]] = []
     if s.task == SEVERAL:
-        best = [("clearly right", np.where(right, -sure, np.inf), 4)]
+        best = [("clearly right", np.where(right & (s.y == label), -sure, np.inf), 1) for label in s.classes[:4]]
     else:
         best = [("clearly right", np.where(right & (s.y == label), -sure, np.inf), 2) for label in s.classes[::-1]]
     return [*best, ("clearly wrong", np.where(right, np.inf, -sure), 3), ("least sure", sure, MOST)]
@@ -142,12 +142,16 @@ def _sum(told: Explanation, place: int, output: int) -> Any:
     return tag("p", f"Intercept {signed(base)} and all of the above add up to {signed(total)}.", class_="dim")
 
 
-def _cells(s: Subject, row: int) -> list[str] | None:
-    """Return the values of a row of a table as they were given, None for other rows."""
+def _cells(s: Subject, row: int) -> dict[str, str] | None:
+    """Return the values of a row of a table by column as they were given, None for other rows."""
     X = s.X.to_numpy() if hasattr(s.X, "iloc") else s.X
     if not isinstance(X, np.ndarray) or X.ndim != 2:
         return None
-    return [short(float(v)) if isinstance(v, int | float) else clipped(v) for v in X[row].tolist()]
+    names = getattr(s.X, "columns", range(X.shape[1]))
+    return {
+        str(name): short(float(v)) if isinstance(v, int | float) else clipped(v)
+        for name, v in zip(names, X[row].tolist())
+    }
 
 
 def _words(told: Explanation) -> str:

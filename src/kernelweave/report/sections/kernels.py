@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kernelweave.report.figures.bars import bar
-from kernelweave.report.html import Markup, clipped, note, paragraph, table, tag
+from kernelweave.report.html import Markup, clipped, kernel_name, note, paragraph, table, tag
 from kernelweave.report.numbers import aligned, count, fixed, share, short
 from kernelweave.report.sections.base import Section, Writing, section
 
@@ -34,7 +34,7 @@ def kernels(w: Writing) -> Section | None:
     weights = getattr(core, "kernel_weights_", None)
     if weights is None or np.shape(weights)[-1] < 2:
         return None
-    weights, names = np.asarray(weights), [clipped(name) for name in core.kernel_names_]
+    weights, names = np.asarray(weights), [kernel_name(name) for name in core.kernel_names_]
     rows = np.atleast_2d(weights)
     kept = np.argsort(-rows.max(axis=0), kind="stable")[:LISTED]
     used = int((rows.max(axis=0) > 0).sum())
@@ -85,7 +85,7 @@ def _alike(w: Writing) -> list[Any]:
     """Say which kernels are too alike to be told apart, where that is known."""
     if w.stability is None or not w.stability.alike:
         return []
-    pairs = [f"{clipped(w.stability.names[i])} and {clipped(w.stability.names[j])} ({fixed(r, 4)})"
+    pairs = [f"{kernel_name(w.stability.names[i])} and {kernel_name(w.stability.names[j])} ({fixed(r, 4)})"
              for i, j, r in w.stability.alike[:5]]  # fmt: skip
     return [note(f"Nearly the same kernel (correlation): {'; '.join(pairs)}. How weight is divided between them is not "
                  "firm.")]  # fmt: skip
@@ -94,7 +94,7 @@ def _alike(w: Writing) -> list[Any]:
 def _columns(core: Any) -> list[Any]:
     """List how many columns of a mixture each kernel has."""
     counts = np.atleast_2d(core.n_columns_per_kernel_).sum(axis=0)
-    names = [clipped(name) for name in core.kernel_names_]
+    names = [kernel_name(name) for name in core.kernel_names_]
     kept = np.argsort(-counts, kind="stable")[:LISTED]
     largest, total = float(counts.max()), int(counts.sum())
     lines = [[names[k], bar(float(counts[k]), largest), f"{int(counts[k]):,}"] for k in kept.tolist()]

@@ -12,7 +12,7 @@ import numpy as np
 
 from kernelweave.data.kinds import alphabet_of, blocks_of, kind_of
 from kernelweave.kernels.tree import all_leaves
-from kernelweave.report.html import clipped, facts, note, paragraph
+from kernelweave.report.html import clipped, facts, kernel_name, note, paragraph
 from kernelweave.report.numbers import MINUS, count, share, short, tiny
 from kernelweave.report.sections.base import Headline, Section, Writing, section
 from kernelweave.report.subject import NOVELTY, NUMBERS, TWO, Subject
@@ -82,7 +82,7 @@ def certificate(w: Writing) -> Section:
     state = "reached" if core.converged_ else "not reached"
     words = (
         f"Training has one best result. This one is proved to be near it: no other choice of what was learned could "
-        f"lower the objective by more than {tiny(gap)} (the duality gap{asked}). "
+        f"lower the objective by more than {tiny(gap).lstrip('<')} (the duality gap{asked}). "
         f"The proof is about {problem}. It says how well the training problem was solved, not how well the model does "
         "on new rows; that is what the other parts are for."
     )
@@ -114,7 +114,7 @@ def lead(s: Subject) -> str:
 def _kernels(s: Subject) -> str:
     names = getattr(s.core, "kernel_names_", None)
     shown = [str(n) for n in names] if names is not None else [repr(k) for k in s.core.expansion_.kernels]
-    shown = [clipped(DIGITS.sub(lambda found: f"{float(found[0]):.4g}", one)) for one in shown]
+    shown = [kernel_name(DIGITS.sub(lambda found: f"{float(found[0]):.4g}", one)) for one in shown]
     rest = len(shown) - MOST_KERNELS
     return "; ".join(shown[:MOST_KERNELS]) + (f"; and {rest} more" if rest > 0 else "")
 

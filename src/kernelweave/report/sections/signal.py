@@ -24,6 +24,7 @@ from kernelweave.interpret.parts import learned_parts
 from kernelweave.interpret.positional import positional_kernels
 from kernelweave.report.figures.bars import bar, signed_bar
 from kernelweave.report.figures.curves import legend, lines
+from kernelweave.report.figures.places import column_names
 from kernelweave.report.html import clipped, join, note, paragraph, table, tag
 from kernelweave.report.numbers import count, fixed, share, signed, written
 from kernelweave.report.sections.base import Section, Writing, section
@@ -162,11 +163,11 @@ def _best(core: Any, shows: set[str], n: int, target: Any, of: str, origin: int)
     if "positions" in shows:
         if not _quick(core, target):
             return note("k-mers at positions are not listed: the model has too many support rows to read them quickly.")
-        kmers = top_kmers(core, n, target=target)
+        kmers = top_kmers(core, n, target=target, repeats=False)
         lines = [(k.kmer, written(k.position - origin), k.weight) for k in kmers]
         return _weighted(["k-mer", "position"], lines, f"k-mers that tell classes apart most{of}.")
     if needs_motifs(core):
-        lines = [(g.ngram, f"{g.rows:,}", g.weight) for g in top_motifs(core, n, target=target)]
+        lines = [(g.ngram, f"{g.rows:,}", g.weight) for g in top_motifs(core, n, target=target, repeats=False)]
         return _weighted(["motif", "support rows with it"], lines, f"Motifs with wildcards that weigh most{of}.")
     if "strings" in shows:
         rows = [term.rows for term in counted(learned_parts(core, target))]
@@ -179,7 +180,8 @@ def _best(core: Any, shows: set[str], n: int, target: Any, of: str, origin: int)
 
 
 def _weighted(heads: list[str], lines: list[tuple[str, str, float]], caption: str) -> Any:
-    """Return a table of things and what they add."""
+    """Return a table of things and what they add, the largest first."""
+    lines = sorted(lines, key=lambda line: -abs(line[2]))
     largest = max((abs(value) for *_, value in lines), default=1.0)
     draw = bar if all(value >= 0 for *_, value in lines) else signed_bar
     rows = [[tag("code", clipped(name)), more, draw(value, largest), signed(value)] for name, more, value in lines]
@@ -197,8 +199,7 @@ def _columns(w: Writing, groups: list[Group]) -> list[Any]:
         for track in some:
             n = len(group.told)
             sums = np.abs(track.values[:, group.output]).reshape(n, len(track.names)).sum(axis=0)
-            for name, value in zip(track.names, sums.tolist()):
-                shown = f"{track.view}: {name}" if track.view and track.view != name else name
+            for shown, value in zip(column_names(track), sums.tolist()):
                 moved[shown] = moved.get(shown, 0.0) + value / rows
     best = sorted(moved.items(), key=lambda pair: -pair[1])[:LISTED]
     largest = best[0][1]

@@ -45,8 +45,9 @@ INDEFINITE = 1e-10
 
 
 class LSGKM(Kernel):
-    """The kernels of LS-GKM, with its defaults, before LS-GKM divides them by the norms as ``normalize="cosine"`` does.
+    """Shared gapped k-mers, k letters out of l neighbours, weighted as LS-GKM does.
 
+    The parameters have the defaults of LS-GKM, which divides by the norms as ``normalize="cosine"`` does.  Its
     ``-t 0`` is ``filter=None``, ``-t 1`` ``filter="full"``, ``-t 2`` the default and ``-t 4`` (wgkm)
     ``center_weight=(50, 50)``.  An l-mer that contains a masked letter is not counted.
 
