@@ -3,7 +3,8 @@
 Every DNA, splice, protein and text set of the shared data folder, up to `--rows` rows drawn at random, two thirds of
 them for training.  The default is `KernelClassifier()` with its default cost of 1.  The grid has the kernels that a
 person would try, at the costs `--costs`, each scaled as is usual for it, and its best entry is chosen with the test
-rows themselves: the difference flatters the grid.  auROC and auPRC are means over the classes against the rest.
+rows themselves: the difference flatters the grid.  auROC and auPRC are means over the classes against the rest; what
+the default loses has a standard error, by a bootstrap of the test rows that both are judged by.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from common import ROOT, conditions, show, write_csv
 DATA = ROOT.parent / "shared" / "data"
 FEW = 500
 """Sets with fewer rows are divided five times."""
+DRAWS = 200
+"""Bootstrap samples of the test rows."""
 SUPERFAMILIES = 8
 SEQUENCES = {
     "dna": ["arabidopsis_promoters_251", "ecoli_promoters_81", "human_enhancers_200", "rbp_pum2",
@@ -88,29 +91,48 @@ def grid(group: str, X: kw.Sequences) -> Grid:
     return (placed if X.is_fixed_length else []) + [(kernel, "cosine") for kernel in loose]
 
 
-def measured(model: Any, X: Any, y: Any, train: Any, test: Any) -> dict[str, Any]:
-    """Fit on some rows and score others."""
+Judged = tuple[np.ndarray, np.ndarray]
+"""Of a split: which test rows are of each class, and its scores, (classes, rows) both; one class stands for two."""
+
+
+def measured(model: Any, X: Any, y: Any, train: Any, test: Any) -> tuple[Judged, float]:
+    """Fit on some rows and score others; return what to judge by, and the CPU seconds of the fit."""
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(X[train], y[train])
     spent, scores = time.process_time() - began, model.decision_function(X[test])
-    columns = {model.classes_[1]: scores} if scores.ndim == 1 else dict(zip(model.classes_, scores.T))
-    each = [(y[test] == label, column) for label, column in columns.items() if (y[test] == label).any()]
-    return {
-        "auroc": float(np.mean([roc_auc_score(own, column) for own, column in each])),
-        "auprc": float(np.mean([average_precision_score(own, column) for own, column in each])),
-        "fit_cpu_s": spent,
-    }
+    columns = scores[None] if scores.ndim == 1 else scores.T
+    known = model.classes_[1:] if scores.ndim == 1 else model.classes_
+    return (known[:, None] == y[test], columns), spent
 
 
-def averaged(make: Callable[[], Any], X: Any, y: Any, splits: list[Any]) -> tuple[Any, dict[str, float]]:
-    """Return the last model and the means over the splits."""
+def areas(judged: list[Judged], rows: list[np.ndarray] | None = None) -> np.ndarray:
+    """Return auROC and auPRC, means over splits and classes; of some rows of each split."""
     found = []
+    for split, (own, columns) in enumerate(judged):
+        some = slice(None) if rows is None else rows[split]
+        each = [(a[some], b[some]) for a, b in zip(own, columns) if 0 < a[some].sum() < len(a[some])]
+        found.append(np.mean([(roc_auc_score(a, b), average_precision_score(a, b)) for a, b in each], axis=0))
+    return np.mean(found, axis=0)
+
+
+def lost(best: list[Judged], own: list[Judged]) -> np.ndarray:
+    """Return the standard errors of what the default loses to another model, in auROC and in auPRC."""
+    rng, sizes = np.random.default_rng(0), [columns.shape[1] for _, columns in own]
+    draws = [[rng.integers(0, size, size) for size in sizes] for _ in range(DRAWS)]
+    return np.std([areas(best, rows) - areas(own, rows) for rows in draws], axis=0)
+
+
+def averaged(make: Callable[[], Any], X: Any, y: Any, splits: list[Any]) -> tuple[Any, list[Judged], dict[str, float]]:
+    """Return the last model, what its splits are judged by, and the means over the splits."""
+    judged, seconds = [], []
     for train, test in splits:
         model = make()
-        found.append(measured(model, X, y, train, test))
-    return model, {name: float(np.mean([one[name] for one in found])) for name in found[0]}
+        kept, spent = measured(model, X, y, train, test)
+        judged, seconds = [*judged, kept], [*seconds, spent]
+    auroc, auprc = areas(judged)
+    return model, judged, {"auroc": float(auroc), "auprc": float(auprc), "fit_cpu_s": float(np.mean(seconds))}
 
 
 def one_set(group: str, name: str, most: int, costs: list[float]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -122,14 +144,16 @@ def one_set(group: str, name: str, most: int, costs: list[float]) -> tuple[list[
     X, y = X[~np.isin(y, rare)], y[~np.isin(y, rare)]
     cut = StratifiedShuffleSplit(5 if len(y) < FEW else 1, test_size=1 / 3, random_state=0)
     splits = list(cut.split(np.zeros(len(y)), y))
-    model, own = averaged(kw.KernelClassifier, X, y, splits)
+    model, default, own = averaged(kw.KernelClassifier, X, y, splits)
     head = {"set": name, "rows": len(y), "classes": len(set(y.tolist()))}
-    rows = [{**head, "kernel": "default", "C": 1.0, **own}]
+    rows, others = [{**head, "kernel": "default", "C": 1.0, **own}], []
     for kernel, scaling in grid(group, X):
         for C in costs:
-            tried = averaged(lambda k=kernel, s=scaling, c=C: kw.KernelClassifier(k, C=c, normalize=s), X, y, splits)[1]
-            rows.append({**head, "kernel": repr(kernel), "C": C, **tried})
-    best = {measure: max(rows[1:], key=lambda row: row[measure]) for measure in ("auroc", "auprc")}
+            made = averaged(lambda k=kernel, s=scaling, c=C: kw.KernelClassifier(k, C=c, normalize=s), X, y, splits)
+            rows, others = [*rows, {**head, "kernel": repr(kernel), "C": C, **made[2]}], [*others, made[1]]
+    first = {measure: int(np.argmax([row[measure] for row in rows[1:]])) for measure in ("auroc", "auprc")}
+    best = {measure: rows[1 + number] for measure, number in first.items()}
+    errors = {measure: lost(others[number], default) for measure, number in first.items()}
     leaf = next(iter(model.kernel_.leaves()))
     learned = "TfIdf(NGram(1))" if group == "text" else repr(leaf.kernel)
     return rows, {
@@ -137,6 +161,7 @@ def one_set(group: str, name: str, most: int, costs: list[float]) -> tuple[list[
         "best_by_auroc": f"{best['auroc']['kernel']}, C={best['auroc']['C']:g}", "best_auroc": best["auroc"]["auroc"],
         "best_by_auprc": f"{best['auprc']['kernel']}, C={best['auprc']['C']:g}", "best_auprc": best["auprc"]["auprc"],
         "lost_auroc": best["auroc"]["auroc"] - own["auroc"], "lost_auprc": best["auprc"]["auprc"] - own["auprc"],
+        "error_auroc": float(errors["auroc"][0]), "error_auprc": float(errors["auprc"][1]),
         "fit_cpu_s": own["fit_cpu_s"], "why": model.kernel_why_,
     }  # fmt: skip
 

@@ -101,7 +101,7 @@ def test_a_trained_model_is_the_library_model(sites):
 def test_training_says_what_it_did(sites, tmp_path):
     result = run("train", sites / "train.tsv", "--out", tmp_path / "m.kw")
     assert "120 sequences" in result.stderr
-    assert "WeightedDegree(20), because k-mers at their place do best on a sample (auROC" in result.stderr
+    assert "WeightedDegree(20), because k-mers at their place do best on a sample (mean of " in result.stderr
     assert "iteration 1" in result.stderr
     assert "certificate" in result.stdout
     assert "held" in result.stdout

@@ -4,6 +4,7 @@ import logging
 
 import numpy as np
 import pytest
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 import kernelweave as kw
 from kernelweave.estimators.defaults.aligned import balanced, best, compared, halves, information
@@ -37,7 +38,7 @@ def test_aligned_sequences_get_kmers_with_a_place():
     X, y = kw.datasets.make_splice(300, random_state=0)
     model = kw.KernelClassifier().fit(X, y)
     same = kw.KernelClassifier(kw.WeightedDegree(20), normalize="trace").fit(X, y)
-    assert model.kernel_why_.startswith("because k-mers at their place do best on a sample (auROC ")
+    assert model.kernel_why_.startswith("because k-mers at their place do best on a sample (mean of auROC and auPRC ")
     assert repr(model.kernel_) == repr(same.kernel_)
     assert model.objective_ == same.objective_
     assert same.kernel_why_ == "as given"
@@ -130,3 +131,15 @@ def test_nothing_is_compared_where_nothing_can_be_learned():
     assert compared(candidates, X, np.ones((1, 60))) is None
     assert compared(candidates, X[:10], np.where(np.arange(10) % 2, 1.0, -1.0)[None]) is None
     assert best({"first": 0.9, "second": 0.902}) == "first"
+
+
+def test_kernels_are_compared_by_both_areas_on_rows_of_the_other_half():
+    X, y = planted(120, None)
+    X, signs = kw.Sequences.from_strings(X), np.where(np.asarray(y) == np.unique(y)[0], -1.0, 1.0)
+    half, areas = halves(signs, classes=True), []
+    for side in (0, 1):
+        model = kw.KernelClassifier(kw.Spectrum(3), normalize="cosine", tol=0.01)
+        scores = model.fit(X[half != side], signs[half != side]).decision_function(X[half == side])
+        areas += [area(signs[half == side], scores) for area in (roc_auc_score, average_precision_score)]
+    assert areas[0] != areas[1]
+    assert compared({"one": (kw.Spectrum(3), "cosine")}, X, signs[None]) == {"one": pytest.approx(np.mean(areas))}

@@ -22,7 +22,7 @@ SAMPLE = 1200
 """Rows that kernels are compared on, the classes in equal shares."""
 FEWEST = 24
 """Smaller samples say nothing about kernels."""
-CLEARLY = 0.003
+CLEARLY = 0.005
 """A kernel that stands later in the list must be better by this much."""
 INFORMATIVE = 0.1
 """Bits above chance that a position of aligned rows holds."""
@@ -41,7 +41,7 @@ def compared(
 
     Returns
     -------
-    name: auROC, the mean over the classes, or the correlation with the numbers
+    name: mean of auROC and auPRC over the classes, or the correlation with the numbers
     """
     if values is None or values.min() == values.max():
         return None
@@ -100,7 +100,7 @@ def halves(y: Array, classes: bool) -> Array:
 
 
 def _held_out(kernel: Kernel, scaling: str | None, X: Any, y: Array, held: Array, classes: bool) -> float:
-    from sklearn.metrics import roc_auc_score
+    from sklearn.metrics import average_precision_score, roc_auc_score
 
     from kernelweave.estimators.one.classifier import KernelClassifier
     from kernelweave.estimators.one.regressor import KernelRegressor
@@ -117,7 +117,8 @@ def _held_out(kernel: Kernel, scaling: str | None, X: Any, y: Array, held: Array
     known = model.classes_[1:] if scores.ndim == 1 else model.classes_
     columns = scores[:, None] if scores.ndim == 1 else scores
     each = [(y[test] == label, column) for label, column in zip(known, columns.T)]
-    return float(np.mean([roc_auc_score(own, column) for own, column in each if 0 < own.sum() < len(own)]))
+    told = [(own, column) for own, column in each if 0 < own.sum() < len(own)]
+    return float(np.mean([score(*one) for one in told for score in (roc_auc_score, average_precision_score)]))
 
 
 def information(X: Any) -> Array:

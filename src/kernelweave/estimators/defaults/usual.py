@@ -148,7 +148,7 @@ def _by_sample(found: dict[str, Kernel], X: Any, values: Array | None) -> Usual:
     if len(found) == 2 and PLACED not in found and name == BOTH:  # nobody asks why the usual one was taken
         return _scaled(found[name], X, "because sequences have different lengths")
     other = max((one for one in scores if one != name), key=scores.__getitem__)
-    measure = "auROC" if bool(np.isin(values, (-1.0, 1.0)).all()) else "correlation"
+    measure = "mean of auROC and auPRC" if bool(np.isin(values, (-1.0, 1.0)).all()) else "correlation"
     numbers = f"{measure} {scores[name]:.3f} against {scores[other]:.3f} with {other.rstrip(',')}"
     return _scaled(found[name], X, f"because {name.rstrip(',')} do best on a sample ({numbers})")
 
