@@ -155,3 +155,26 @@ def test_epochs_that_would_never_end_are_refused():
     given = {"solver": "svrg", "loss": "logistic", "solver_params": {"schedule": "paper"}}
     with pytest.raises(ValueError, match="iterations in one epoch"):
         kw.MKLClassifier(GRID, C=1e6, **given).fit(X, Y)
+
+
+@pytest.mark.parametrize("make", [kw.KernelClassifier, lambda k: kw.MKLClassifier([k, kw.Laplacian(gamma=1.0)])])
+def test_rows_whose_distances_overflow_are_refused_in_a_sentence(make):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.raises(ValueError, match=r"squared length of row \d+ is .*; rescale the features of the table"):
+            make(kw.RBF(width=1.0)).fit(1e155 * X, Y)
+        for scale in (1e155, 1e-157):
+            with pytest.raises(ValueError, match=r"gamma of RBF\(\) is 1 / .*; rescale the features of the table"):
+                make(kw.RBF()).fit(scale * X, Y)
+
+
+def test_new_rows_that_are_too_far_away_are_refused_in_a_sentence():
+    model = kw.KernelClassifier(kw.RBF(width=1.0)).fit(X, Y)
+    with pytest.raises(ValueError, match="squared length of row 2 is inf"):
+        model.predict([X[0], X[1], 1e155 * X[2]])
+
+
+@pytest.mark.parametrize("kernels", [[kw.Linear()], [kw.Linear(), kw.RBF(width=1.0)], kw.per_feature(kw.Linear(), 3)])
+def test_kernels_that_vanish_are_not_divided_by_their_size(kernels):
+    model = kw.MKLClassifier(kernels, normalize="trace").fit(1e-157 * X, Y)
+    assert kw.verify(model, 1e-157 * X, Y).confirmed

@@ -40,6 +40,8 @@ class Scaling(NamedTuple):
 
 LARGEST, SMALLEST = 1e100, 1e-100
 """Kernel values beyond these overflow or underflow in products with costs and with each other."""
+LEAST = float(np.finfo(np.float64).tiny)
+"""A mean diagonal below this cannot be divided by: the kernel vanishes on the training rows, and stays as it is."""
 
 
 def too_large(kernel: Any, row: int, value: float) -> str:
@@ -59,7 +61,7 @@ def all_normalized(
         sizes = table.squares(X, weight / weight.sum())
         if np.all(sizes <= LARGEST):
             made = [_unit(kernel, size) for kernel, size in zip(kernels, sizes.tolist())]
-            return Scaling(made, table.times(1.0 / np.where(sizes > 0, sizes, 1.0)))
+            return Scaling(made, table.times(1.0 / np.where(sizes >= LEAST, sizes, 1.0)))
     return Scaling([normalized(kernel, X, how, engine, weight, centre) for kernel in kernels])
 
 
@@ -109,4 +111,4 @@ def _diagonal(kernel: Kernel, X: Any, engine: Engine) -> Array:
 
 def _unit(kernel: Kernel, size: float) -> Kernel:
     """Divide by a mean diagonal; a kernel that vanishes on the training rows stays as it is."""
-    return Scaled(kernel, 1.0 / size) if size > 0 else kernel
+    return Scaled(kernel, 1.0 / size) if size >= LEAST else kernel

@@ -101,8 +101,14 @@ class GammaCurve(Curve):
         rows = as_table(X)
         if rows.shape[1] == 0:
             raise ValueError(f"{self!r} divides by the number of columns, but the table has none.")
-        spread = 1.0 if self.gamma == "auto" else self.unit(rows, sample_weight)
-        gamma = 1.0 / (rows.shape[1] * spread) if spread > 0 else 1.0
+        with np.errstate(over="ignore"):
+            spread = 1.0 if self.gamma == "auto" else self.unit(rows, sample_weight)
+            gamma = float(1.0 / (rows.shape[1] * np.float64(spread))) if spread > 0 else 1.0
+        if not 0.0 < gamma < np.inf:
+            raise ValueError(
+                f"gamma of {self!r} is 1 / (number of columns * {spread:.1g}), which is {gamma:g} in double precision; "
+                "rescale the features of the table."
+            )
         return type(self)(**{**self.get_params(deep=False), "gamma": gamma})
 
 

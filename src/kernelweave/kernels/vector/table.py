@@ -28,8 +28,8 @@ SMALLEST = 1e-30
 """Squared norms below this have no more than a few bits in single precision."""
 SUMS_TOGETHER = 512
 """Columns handled together by the Manhattan loop: their running sums stay in the first cache."""
-
-
+LONGEST = float(np.finfo(np.float64).max) / 4.0
+"""Squared norms up to which the distance of any two rows is a finite number."""
 WIDE = 1 << 24
 """Columns of sparse rows from which on most are empty."""
 
@@ -194,9 +194,17 @@ class SquaredDistance(Kernel):
         return False
 
     def prepare(self, X: Any) -> Any:
-        """Return the rows of the table and their squared norms."""
+        """Return the rows of the table and their squared norms, or raise where distances would not be finite."""
         rows = as_table(X)
-        return rows, squared_norms(rows)
+        with np.errstate(over="ignore"):
+            norms = squared_norms(rows)
+        if norms.max(initial=0.0) > LONGEST:
+            row = int(np.argmax(norms > LONGEST))
+            raise ValueError(
+                f"The squared length of row {row} is {norms[row]:.1g}, too large for distances in double precision; "
+                "rescale the features of the table."
+            )
+        return rows, norms
 
     def block(self, A: Any, B: Any, dtype: type = np.float64) -> Array:
         """Return the squared distances between two prepared tables, exactly 0 on the diagonal where ``A is B``."""
