@@ -136,9 +136,7 @@ def judge(lines: list[Row], slopes: list[Row]) -> list[str]:
     """Return one line for each aim and series."""
     found, largest = [], max(line["n"] for line in lines)
     for line in slopes if len({line["n"] for line in lines}) > 1 else ():
-        seconds = verdict(
-            line["seconds"] <= AIM_SECONDS, f"{line['series']}: seconds grow like n^{line['seconds']:.2f}"
-        )
+        seconds = verdict(line["cpu"] <= AIM_SECONDS, f"{line['series']}: CPU seconds grow like n^{line['cpu']:.2f}")
         rounds = verdict(line["rounds"] < AIM_ROUNDS, f"{line['series']}: rounds grow like n^{line['rounds']:.2f}")
         found += [f"{seconds} (aim: {AIM_SECONDS:g})", f"{rounds} (aim: below {AIM_ROUNDS:g})"]
     peak = max(line["memory_gb"] for line in lines if line["n"] == largest)
@@ -151,9 +149,9 @@ def judge(lines: list[Row], slopes: list[Row]) -> list[str]:
 
 
 def draw(lines: list[Row]) -> Any:
-    """Return a figure: rounds, seconds and memory against rows."""
+    """Return a figure: rounds, CPU seconds and memory against rows."""
     fig, axes = figure(1, 3, (12.5, 3.6))
-    titles = {"rounds": "rounds", "seconds": "seconds", "memory_gb": "peak memory, GB"}
+    titles = {"rounds": "rounds", "cpu": "CPU seconds", "memory_gb": "peak memory, GB"}
     for ax, (measured, title) in zip(axes, titles.items()):
         for (penalty, rule), colour in zip(RUNS, COLOURS):
             some = [line for line in lines if (line["penalty"], line["rule"]) == (penalty, rule)]

@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from kernelweave.solvers.boost.masters.grouped import GroupedMaster
 from kernelweave.solvers.boost.masters.interior import InteriorMaster
 from kernelweave.solvers.boost.masters.lp import LPMaster
 from kernelweave.solvers.boost.problem import INTERCEPTS, KINDS, PENALTIES, BoostProblem
@@ -92,10 +93,33 @@ def test_the_optimum_of_the_full_problem_is_reached_hot_and_cold(kind, penalty, 
 
 def test_each_norm_has_its_master():
     y = np.ones(3)
-    assert isinstance(choose_master(BoostProblem("hinge", y, y)).solver, LPMaster)
+    assert isinstance(choose_master(BoostProblem("hinge", y, y)).solver, GroupedMaster)
     assert isinstance(choose_master(BoostProblem("hinge", y, y, "l2")).solver, InteriorMaster)
     with pytest.raises(ValueError, match="use LPMaster"):
         InteriorMaster(BoostProblem("hinge", y, y))
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_far_from_the_margin_count_as_their_means(kind, intercept):
+    """The programme holds few of the rows, and its solution is the optimum over all of them, from round to round."""
+    rng, n = np.random.default_rng(5), 1500
+    X = rng.normal(size=(n, 8))
+    K = np.hstack([X, X**2, np.exp(-((X[:, None, :2] - X[:12, :2]) ** 2).sum(axis=2))])
+    target = X[:, 0] + X[:, 1] * X[:, 1] + 0.5 * rng.normal(size=n)
+    y = target if kind in ("epsilon_insensitive", "nu_regression") else np.where(target > 0.5, 1.0, -1.0)
+    problem = BoostProblem(kind, y, rng.uniform(0.1, 0.3, n), "l1", False, intercept, EPSILON, NU)
+    master, whole = GroupedMaster(problem), LPMaster(problem)
+    for part in np.split(np.arange(K.shape[1]), [5, 12, 20]):
+        master.add(K[:, part])
+        whole.add(K[:, part])
+        made, goal = master.solve(1e-8), whole.solve(1e-8).objective
+        check_feasible(problem, made.u)
+        assert made.gap <= EXACT
+        assert made.objective == pytest.approx(goal, rel=EXACT)
+    again, singles = master.solve(1e-8), master.inner.problem.n  # the basis is that of the solution
+    assert again.objective == pytest.approx(goal, rel=EXACT)
+    assert singles < 0.8 * n
 
 
 @pytest.mark.parametrize("C", [1e-4, 30.0, 1e3])

@@ -231,11 +231,11 @@ def choose_master(problem: BoostProblem) -> Chosen:
     >>> name, round(master.solve(1e-8).objective, 6)
     ('interior_point', 0.5)
     """
+    from kernelweave.solvers.boost.masters.grouped import GroupedMaster
     from kernelweave.solvers.boost.masters.interior import InteriorMaster
-    from kernelweave.solvers.boost.masters.lp import LPMaster
 
     name, why = master_name(problem.penalty)
-    return Chosen(name, why, LPMaster(problem) if name == "simplex" else InteriorMaster(problem))
+    return Chosen(name, why, GroupedMaster(problem) if name == "simplex" else InteriorMaster(problem))
 
 
 def _check_name(name: str, known: dict[str, Any]) -> None:

@@ -40,6 +40,8 @@ COPIES, FEWEST = {"l1": 8, "l2": 3}, 32
 and columns that must fit for a run to begin."""
 MASTER_SHARE, MASTER_TOL = 0.1, 1e-12
 """The restricted problem is solved to this share of the tolerance, but no closer than this."""
+COARSEST = 0.03
+"""Gap to which restricted problems are solved at first; later it is a share of what the last columns have gained."""
 TIGHTER, TIGHTENINGS = 0.1, 4
 """By how much slack and master tolerance shrink where nothing enters and the gap is open still, and how often."""
 
@@ -93,7 +95,7 @@ class Generation(Resumable):
 
     keeps = (
         "kernels rows blocks stages best best_error tightened found errors reason pricing.rng pricing.inside "
-        "pricing.seen pricing.when pricing.round pricing.level pricing.entered"
+        "pricing.seen pricing.when pricing.round pricing.level pricing.entered accuracy coarse"
     )
     same_bits = False  # with the 1-norm: a linear programme that was built again rounds otherwise
     lasting = True  # the model is that of a round, not the best point
@@ -130,6 +132,8 @@ class Generation(Resumable):
         self.scan: tuple[Restricted, Priced] | None = None
         self.ledger = Ledger(problem.smallest_scale)
         self.reason: str | None = None
+        self.coarsest = COARSEST if rules.many_rounds(problem) and self.pricing.strategy != "paper" else 0.0
+        self.accuracy, self.coarse = self.coarsest, False
 
     @property
     def ended(self) -> bool:
@@ -178,7 +182,8 @@ class Generation(Resumable):
         self.priced = None
         tight = TIGHTER**self.tightened
         self.pricing.share = SLACK_SHARE * tight
-        self.found = self.master.solve(max(MASTER_TOL, MASTER_SHARE * tight * self.rules.tol))
+        self._solve(max(MASTER_TOL, MASTER_SHARE * tight * self.rules.tol))
+        assert self.found is not None
         self.stages.add(self.found)
         self.before = self.pool.scored.sum(), self.pool.made.sum()
         self.errors = self._judge(self.found)
@@ -186,10 +191,21 @@ class Generation(Resumable):
             most = max(1, min(self.rules.most(self.problem, len(self.rows)), self._columns_left()))
             self.priced = self.pricing.price(self.found, most, "TR1" in self.rules.termination)
             self.scan = self.found, self.priced
-            if len(self.priced.rows) == 0 and self.priced.stage == "errors":
+            if len(self.priced.rows) == 0 and self.coarse:
+                self.accuracy = 0.0
+            elif len(self.priced.rows) == 0 and self.priced.stage == "errors":
                 self.reason = "TR1"
             elif len(self.priced.rows) and self._columns_left() <= 0:
                 self.reason = "memory"
+
+    def _solve(self, closest: float) -> None:
+        """Solve the restricted problem, no closer than asked and no closer than the next columns need."""
+        before, wanted = self.found, max(closest, self.accuracy)
+        self.found = self.master.solve(wanted)
+        self.coarse, self.accuracy = wanted > closest, self.coarsest
+        if before is not None:
+            gain = relative_gap(before.objective, self.found.objective, self.problem.smallest_scale)
+            self.accuracy = min(self.coarsest, MASTER_SHARE * gain)
 
     def certify(self, ledger: Ledger) -> dict[str, float]:
         """Offer the model; and a bound, where all kernels were scanned: of all columns, or of those in this draw."""
@@ -200,7 +216,7 @@ class Generation(Resumable):
         if priced is not None and priced.settled and not self.ended:
             point = DualPoint(found.u, self.pricing.bound(found, priced))
             ledger.offer(dual=point) if priced.complete else ledger.offer(provisional=point)
-            if len(priced.rows) == 0 and ledger.gap > self.rules.tol:
+            if len(priced.rows) == 0 and ledger.gap > self.rules.tol and not self.coarse:
                 self.tightened += 1
                 self.reason = "stalled" if self.tightened > TIGHTENINGS else None
         return self._line(found)

@@ -174,6 +174,19 @@ class BoostProblem:
         goal = level if self.homogeneous else 1.0
         return np.maximum(0.0, goal - self.y * outputs)
 
+    def sides(self, outputs: Array, level: float = 0.0) -> tuple[Array, Array]:
+        """Return on which side of the kink of its loss each row lies, and how far from it, (n,) each.
+
+        A side is 0 where there is no loss; else 1, or -1 above the tube of a regression.
+        """
+        if self.regression:
+            residual, tube = self.y - outputs, self.epsilon if self.kind == "epsilon_insensitive" else level
+            side = np.where(np.abs(residual) > tube, np.sign(residual), 0.0)
+            return side.astype(np.int8), np.abs(np.abs(residual) - tube)
+        goal = 0.0 if self.kind == "one_class" else level if self.homogeneous else 1.0
+        short = goal - self.y * outputs
+        return (short > 0).astype(np.int8), np.abs(short)
+
     def best_level(self, outputs: Array) -> float:
         """Return the best rho or e for given decision values (for one_class: values without the -rho)."""
         if not self.has_level:

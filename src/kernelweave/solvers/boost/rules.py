@@ -118,6 +118,10 @@ class Rules:
             return PATIENCE if self.grows else PATIENCE_OTHERWISE
         return int(self.patience)
 
+    def many_rounds(self, problem: BoostProblem) -> bool:
+        """Return whether columns enter in many rounds: towards the optimum of the 2-norm alone it is about three."""
+        return problem.penalty == "l1" or self.termination != ("TR2",) or not self.grows
+
     def most(self, problem: BoostProblem, used: int) -> int:
         """Return how many columns may enter in a round."""
         if self.columns_per_round == "auto" and not self.grows:

@@ -7,6 +7,8 @@ from typing import Any
 import highspy
 
 INFINITY = highspy.kHighsInf
+AT_LOWER, BASIC, AT_UPPER = (int(getattr(highspy.HighsBasisStatus, name)) for name in ("kLower", "kBasic", "kUpper"))
+"""What a basis says of a variable or a row, by number."""
 
 
 def quiet_model() -> Any:
@@ -37,13 +39,17 @@ def set_basis(model: Any, basis: dict[str, list[int]]) -> None:
     made.col_status = [highspy.HighsBasisStatus(one) for one in basis["columns"]]
     made.row_status = [highspy.HighsBasisStatus(one) for one in basis["rows"]]
     if made.col_status:
-        made.valid, made.alien = True, False
+        basic = sum(one == BASIC for one in (*basis["columns"], *basis["rows"]))
+        made.valid, made.alien = True, basic != len(made.row_status)
         model.setBasis(made)
 
 
 def solve(model: Any) -> Any:
     """Solve from the last basis; return the solution, or raise where there is none."""
     model.run()
+    if model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        model.clearSolver()  # a basis that rounding has spoilt
+        model.run()
     if model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         raise RuntimeError(f"HiGHS did not solve the linear programme: its status is {model.getModelStatus()}.")
     return model.getSolution()

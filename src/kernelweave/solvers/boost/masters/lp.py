@@ -28,7 +28,7 @@ import numpy as np
 
 from kernelweave.solvers.boost.masters.restricted import Restricted, restricted
 from kernelweave.solvers.boost.problem import Array, BoostProblem
-from kernelweave.solvers.lp.highs import INFINITY, basis_of, quiet_model, set_basis, solve
+from kernelweave.solvers.lp.highs import AT_LOWER, AT_UPPER, BASIC, INFINITY, basis_of, quiet_model, set_basis, solve
 
 TOLERANCE = 1e-9
 """How far HiGHS may miss a constraint, in units of costs and targets."""
@@ -55,7 +55,7 @@ class LPMaster:
     def __init__(self, problem: BoostProblem):
         self.problem, self.box = problem, problem.box()
         self.features = np.empty((problem.n, 0), order="F")
-        self.unit = min(max(float(problem.cost.mean()), np.finfo(float).tiny), LARGEST_UNIT)
+        self.unit = min(max(float(np.median(problem.cost)), np.finfo(float).tiny), LARGEST_UNIT)
         self.sign = np.where(self.box.high > 0, 1.0, -1.0) if problem.regression else problem.y[None]
         goals = self.sign * self.box.p
         self.goal_unit = max(float(np.abs(goals).max()), np.finfo(float).tiny) if not problem.homogeneous else 1.0
@@ -102,6 +102,26 @@ class LPMaster:
         for columns in blocks:
             self.add(columns)
         set_basis(self.lp, state["basis"])
+
+    def regrouped(self, problem: BoostProblem, features: Array, origin: Array, side: Array) -> LPMaster:
+        """Return the master over other rows, of which row r was row ``origin[r]`` here, or is new (-1).
+
+        It goes on from the basis: prices of new rows are at the bound of their side (`BoostProblem.sides`).
+        """
+        made = LPMaster(problem)
+        made.add(features)
+        basis = basis_of(self.lp)
+        if not basis["columns"]:
+            return made
+        upper = np.stack([side > 0, side < 0])[: len(made.sign)]
+        status = np.where(upper, AT_UPPER, AT_LOWER)
+        kept = origin >= 0
+        former = np.array(basis["columns"])[: self.size].reshape(self.sign.shape)
+        status[:, kept] = former[:, origin[kept]]
+        more = [BASIC] * (made.columns - self.columns) * (2 if problem.bounded_norm and not problem.positive else 1)
+        rows = basis["rows"] + more
+        set_basis(made.lp, {"columns": [*status.ravel().tolist(), *basis["columns"][self.size :]], "rows": rows})
+        return made
 
     def _add_scores(self, columns: Array, positive: bool) -> None:
         """Limit the scores of some columns."""
