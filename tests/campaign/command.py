@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from .report import Tally, write_csv
+from .report import Tally, table, write_csv
 from .stage import Stage
 from .stages import STAGES
 from .workers import empty, guarded, run
@@ -22,6 +22,9 @@ PACE = 30.0
 def main(words: list[str] | None = None, stages: dict[str, Stage] = STAGES) -> int:
     """Run the campaign; return 0 if nothing failed."""
     given = parsed(words, stages)
+    if given.table:
+        print(*table(given.table), sep="\n")
+        return 0
     if given.trial is not None:
         return alone(stages[given.only[0]], given.trial)
     failures = given.failures or Path(tempfile.mkdtemp(prefix="campaign-failures-"))
@@ -46,7 +49,8 @@ def parsed(words: list[str] | None, stages: dict[str, Stage]) -> argparse.Namesp
     parser.add_argument("--first", type=int, default=0, help="number of the first trial: counts of several runs add up")
     parser.add_argument("--trial", type=int, help="run one trial of the stage named by --only here, and tell of it")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="at a time (default: all cores)")
-    parser.add_argument("--csv", type=Path, help="write the counts to this file")
+    parser.add_argument("--csv", type=Path, help="write the counts to this file, which keeps those of other stages")
+    parser.add_argument("--table", type=Path, help="print the sums of such a file, and do nothing else")
     parser.add_argument("--failures", type=Path, help="folder for the files of trials that failed")
     given = parser.parse_args(words)
     if given.trial is not None and len(given.only or []) != 1:

@@ -71,12 +71,38 @@ class Tally:
         ]
 
 
+NAMES = ("stage", "kind", "outcome", "trials", "failure", "wanted", "seconds")
+
+
 def write_csv(path: Path, tallies: list[Tally]) -> None:
-    """Write the counts."""
+    """Write the counts, in the place of those that the file has of the same stages."""
+    run = {tally.stage.name for tally in tallies}
+    kept = [row for row in read_csv(path) if row["stage"] not in run] if path.exists() else []
     with open(path, "w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["stage", "kind", "outcome", "trials", "failure", "wanted", "seconds"])
+        writer = csv.DictWriter(file, NAMES, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(kept)
         for tally in tallies:
             for (kind, outcome), count in sorted(tally.counts.items()):
                 failed = int(Outcome(kind, outcome).failed)
-                writer.writerow([tally.stage.name, kind, outcome, count, failed, tally.wanted, round(tally.seconds, 1)])
+                row = (tally.stage.name, kind, outcome, count, failed, tally.wanted, round(tally.seconds, 1))
+                writer.writerow(dict(zip(NAMES, row)))
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """Return the lines of a file of counts."""
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def table(path: Path) -> list[str]:
+    """Return the sums of a file of counts as lines of Markdown."""
+    sums: dict[str, Counter[str]] = {}
+    for row in read_csv(path):
+        sums.setdefault(row["stage"], Counter())[row["outcome"]] += int(row["trials"])
+    lines = ["| stage | trials | failures | outcomes |", "|---|---|---|---|"]
+    for stage, counts in sums.items():
+        failures = sum(count for outcome, count in counts.items() if Outcome("", outcome).failed)
+        told = ", ".join(f"{outcome} {count:,}" for outcome, count in sorted(counts.items()))
+        lines.append(f"| {stage} | {counts.total():,} | {failures:,} | {told} |")
+    return lines

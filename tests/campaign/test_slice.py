@@ -47,3 +47,14 @@ def test_counts_of_several_runs_are_of_other_trials(tmp_path):
     given = ["--trials", "1", "--processes", "1", "--failures", str(tmp_path / "f")]
     assert main([*given, "--first", "0"], {"good": good}) == 0
     assert main([*given, "--first", "1"], {"good": good}) == 1
+
+
+def test_counts_of_several_stages_come_together_in_one_file(tmp_path, capsys):
+    counts = tmp_path / "counts.csv"
+    given = ["--processes", "1", "--csv", str(counts), "--failures", str(tmp_path / "f")]
+    for name, trials in (("one", "1"), ("two", "2"), ("one", "2")):
+        main([*given, "--trials", trials], {name: Stage(name, BROKEN.trial, goal=1, slice=1, minutes=1)})
+    capsys.readouterr()
+    assert main(["--table", str(counts)]) == 0
+    said = capsys.readouterr().out.splitlines()[2:]
+    assert said == [f"| {name} | 2 | 1 | inner exception 1, read 1 |" for name in ("two", "one")]
