@@ -5,11 +5,12 @@ import pytest
 
 from kernelweave.engines import Serial
 from kernelweave.kernels import RBF
-from kernelweave.losses import make_loss
+from kernelweave.losses import LOSSES, make_loss
 from kernelweave.operators import DenseGram
 from kernelweave.solvers.boost.problem import BoostProblem
-from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint, afresh, relative_gap
+from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint, afresh, best_intercept, relative_gap
 from kernelweave.solvers.problems import Problem
+from oracles.losses import EPSILON, PARAMETERS
 
 NOTHING = np.zeros(1)
 
@@ -77,3 +78,19 @@ def test_rows_without_loss_keep_their_rounded_outputs(loss, passed_over):
     assert np.all(p.loss.value(made[kept], y[kept]) == 0.0)
     assert np.all(alpha[kept] == 0.0)
     np.testing.assert_allclose(p.primal(1.0, made, 0.0), p.primal(1.0, K @ alpha, 0.0), rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", sorted(LOSSES))
+@pytest.mark.parametrize("total", [0.0, 0.3])
+def test_no_intercept_is_better_than_the_best(name, total):
+    rng, loss = np.random.default_rng(0), make_loss(name, **PARAMETERS)
+    y = rng.normal(size=300) if loss.task == "regression" else np.where(rng.random(300) < 0.2, 1.0, -1.0)
+    X = (y + rng.normal(size=300))[:, None]
+    operator = DenseGram(RBF(gamma=0.1), RBF(gamma=0.1).prepare(X), Serial())
+    p = Problem(operator, loss, y, rng.uniform(0.0, 2.0, size=300), "free", total)
+    outputs = 2.0 * X[:, 0]
+    b = best_intercept(p, outputs, np.zeros(300))
+    kinks = [goal - outputs for goal in (y, y - EPSILON, y + EPSILON)]
+    others = np.concatenate([np.linspace(b - 5.0, b + 5.0, 501), b + np.linspace(-1e-6, 1e-6, 21), *kinks])
+    least = min(p.primal(0.0, outputs + other, other) for other in others)
+    assert p.primal(0.0, outputs + b, b) <= least + 1e-9 * abs(least)

@@ -186,8 +186,8 @@ def best_intercept(problem: Problem, outputs: Array, alpha: Array) -> float:
         return problem.total + dot(problem.cost, problem.loss.derivative(outputs + b, problem.y))
 
     low, high = _bracket(slope, float(np.ptp(outputs)) + 1.0)
-    left = _halve(lambda b: slope(b) >= -slack, low, high)
-    right = _halve(lambda b: slope(b) > slack, left, high)
+    left = _halve(problem, outputs, lambda found: found >= -slack, low, high)
+    right = _halve(problem, outputs, lambda found: found > slack, left, high)
     return 0.5 * (left + right)
 
 
@@ -215,16 +215,27 @@ def _bracket(slope, width: float) -> tuple[float, float]:  # type: ignore[no-unt
     return -low, high
 
 
-def _halve(reached, low: float, high: float) -> float:  # type: ignore[no-untyped-def]
-    """Return the smallest point of [low, high] from which on `reached` holds."""
-    if reached(low):
+def _halve(problem, outputs, reached, low: float, high: float) -> float:  # type: ignore[no-untyped-def]
+    """Return the smallest intercept of [low, high] from which on the slope has `reached` its goal.
+
+    A row whose loss has the same derivative at both ends has it everywhere between them: such rows are added up once,
+    and of a piecewise linear loss soon hardly any others are left.
+    """
+    loss, rest, f, y, cost = problem.loss, problem.total, outputs, problem.y, problem.cost
+    below, above = loss.derivative(f + low, y), loss.derivative(f + high, y)
+    if reached(rest + dot(cost, below)):
         return low
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         if middle in (low, high):
             break
-        if reached(middle):
-            high = middle
+        between = loss.derivative(f + middle, y)
+        if reached(rest + dot(cost, between)):
+            high, above = middle, between
         else:
-            low = middle
+            low, below = middle, between
+        varies = below != above
+        if 2 * np.count_nonzero(varies) < len(varies):
+            rest += dot(cost[~varies], below[~varies])
+            f, y, cost, below, above = (part[varies] for part in (f, y, cost, below, above))
     return high
