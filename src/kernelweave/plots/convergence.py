@@ -31,7 +31,7 @@ class Run:
     rule: np.ndarray | None = None
 
 
-@dataclass
+@dataclass(repr=False)
 class ConvergenceDisplay:
     """Relative duality gap against seconds: computed once, drawn as often as wanted.
 

@@ -14,7 +14,7 @@ GRID_POINTS = 201
 """Rates at which the bands are drawn: half a percent apart, finer than a picture shows."""
 
 
-@dataclass
+@dataclass(repr=False)
 class CurvesDisplay:
     """Both curves of one set of scores: computed once, drawn as often as wanted.
 

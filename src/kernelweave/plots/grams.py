@@ -11,7 +11,7 @@ from kernelweave.interpret import NGramWeight, top_ngrams
 from kernelweave.plots.style import AGAINST, BLUE, GREY, elided, figure, plain, quiet
 
 
-@dataclass
+@dataclass(repr=False)
 class NGramDisplay:
     """The n-grams that decide most, with what each adds to the decision value: computed once, drawn often.
 

@@ -16,7 +16,7 @@ INCHES = 0.55
 """Width of a class in a confusion picture."""
 
 
-@dataclass
+@dataclass(repr=False)
 class ConfusionDisplay:
     """Shares of each class that are called each; build it with `from_labels`.
 
@@ -76,7 +76,7 @@ class ConfusionDisplay:
         return self
 
 
-@dataclass
+@dataclass(repr=False)
 class CalibrationDisplay:
     """Probabilities against shares; build it with `from_probabilities`.
 
@@ -124,7 +124,7 @@ class CalibrationDisplay:
         return self
 
 
-@dataclass
+@dataclass(repr=False)
 class ScoresDisplay:
     """How decision values are spread, a histogram for each class; build it with `from_scores` or `from_estimator`.
 

@@ -19,7 +19,7 @@ MARGIN, LETTER = 0.04, 1 / 50
 """Shares of that axis: free at each end, and for a letter of a name."""
 
 
-@dataclass
+@dataclass(repr=False)
 class PoimDisplay:
     """Positional oligomer importance as a heat map, the largest of each position above: computed once, drawn often.
 
@@ -103,7 +103,7 @@ class PoimDisplay:
         bar.outline.set_visible(False)
 
 
-@dataclass
+@dataclass(repr=False)
 class KmerDisplay:
     """The best k-mers of a model: where each one stands, and what it adds to the decision value.
 

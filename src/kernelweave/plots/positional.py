@@ -17,7 +17,7 @@ MOST_TICKS = 20
 """Degrees up to which each bar has its number."""
 
 
-@dataclass
+@dataclass(repr=False)
 class DegreeWeightsDisplay:
     """Share of the kernel weight by length of k-mer, of one fit or of several.
 
@@ -111,7 +111,7 @@ class DegreeWeightsDisplay:
         return self
 
 
-@dataclass
+@dataclass(repr=False)
 class PositionWeightsDisplay:
     """Share of the kernel weight by position, of one fit or of several.
 

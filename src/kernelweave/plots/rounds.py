@@ -20,7 +20,7 @@ MARKED = 40
 """Rounds up to which each one gets a marker."""
 
 
-@dataclass
+@dataclass(repr=False)
 class RoundsDisplay:
     """Errors and columns by round: computed once, drawn as often as wanted.
 

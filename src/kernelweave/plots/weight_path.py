@@ -23,7 +23,7 @@ SMALLEST_SCALE = 1e-12
 """Weight that gets the darkest colour where all weights are zero."""
 
 
-@dataclass
+@dataclass(repr=False)
 class WeightPathDisplay:
     """Kernel weights along a path: one column for each model, one row for each kernel.
 

@@ -13,7 +13,7 @@ from kernelweave.plots.style import BLUE, GREY, figure, labels, quiet
 from kernelweave.plots.weight_path import HUES, fitted_weights, heat_map, kernel_names
 
 
-@dataclass
+@dataclass(repr=False)
 class KernelWeightsDisplay:
     """The weight of each kernel in a fitted model: computed once, drawn as often as wanted.
 

@@ -22,7 +22,7 @@ STATE_INCHES, LEVEL_INCHES = 1.45, 1.05
 NARROWEST, WIDEST = 4.5, 16.0
 
 
-@dataclass
+@dataclass(repr=False)
 class LatticeDisplay:
     """One lattice: paths from left to right, an arc for each word, blue where it adds, vermilion where it takes off.
 

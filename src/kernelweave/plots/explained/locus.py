@@ -22,7 +22,7 @@ PAD = 22.0
 """Points between the axes and the title, where a legend stands between them."""
 
 
-@dataclass
+@dataclass(repr=False)
 class LocusDisplay:
     """What each letter of one row adds: a bar for each, blue where it adds, vermilion where it takes off.
 

@@ -25,7 +25,7 @@ MOST = 12
 """Logos of one picture."""
 
 
-@dataclass
+@dataclass(repr=False)
 class LogoDisplay:
     """Letters as high as what they add; those that take off hang upside down below the line.
 

@@ -17,7 +17,7 @@ SATURATED = 0.995
 """Share of the letters whose colours are not clipped."""
 
 
-@dataclass
+@dataclass(repr=False)
 class ExplanationMapDisplay:
     """What every letter of many aligned rows adds, the rows with the highest decision values on top.
 

@@ -15,7 +15,7 @@ MOST = 6
 """Rows of one picture."""
 
 
-@dataclass
+@dataclass(repr=False)
 class PlacesDisplay:
     """The places of a row that add or take off most, what all others add together, and the intercept.
 

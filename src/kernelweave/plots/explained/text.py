@@ -25,7 +25,7 @@ WHITE = {" ": "\u00b7", "\t": "\u2192", "\n": "\u21b5", "\r": "\u21b5"}
 """What stands for blanks and line ends where letters are coloured one by one."""
 
 
-@dataclass
+@dataclass(repr=False)
 class TextDisplay:
     """Words, or characters, on a colour for what they add: blue where they add, vermilion where they take off.
 
