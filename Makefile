@@ -43,8 +43,8 @@ test-bounds: $(DEV)  ## the loops compiled anew with every index checked: fast t
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.bounds $(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 $(ONLY)
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.bounds $(ONE_THREAD) $(BIN)/python -m tests.campaign --minutes $(or $(MINUTES),5) $(CAMPAIGN)
 
-test-browser: $(DEV)  ## the report in a headless Chromium, where there is one
-	@$(ONE_THREAD) $(BIN)/python -m pytest tests/report/test_report_browser.py -n 0 -rs
+test-browser: $(DEV)  ## the report, and the manual where it is built, in a headless Chromium where there is one
+	@$(ONE_THREAD) $(BIN)/python -m pytest tests/report/test_report_browser.py tests/house/test_docs_browser.py -n 0 -rs -m ""
 
 campaign: $(DEV)  ## an hour of damaged files, forged models, kills, extremes and soak (MINUTES=5: a slice)
 	@$(ONE_THREAD) $(BIN)/python -m tests.campaign $(if $(MINUTES),--minutes $(MINUTES)) $(CAMPAIGN)

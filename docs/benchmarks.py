@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 RESULTS = Path(__file__).resolve().parents[1] / "benchmarks/results"
 PLACE = "% tables"
 """Where the tables go on the page, a comment of Markdown."""
+WHOLE = 10
+"""Ratios from which a sentence needs no digits behind the point."""
 MACHINE = "two cores of an x86-64 processor"
 Row = dict[str, str]
 
@@ -353,6 +355,12 @@ def span(one: Comparison) -> str:
     return f"{digits(min(ratios))} to {digits(max(ratios))}"
 
 
+def rounded(one: Comparison) -> str:
+    """Return the same to the digits that a sentence needs."""
+    ratios = [pair.ratio for pair in one.pairs()]
+    return " to ".join(f"{ratio:,.0f}" if ratio >= WHOLE else f"{ratio:.2g}" for ratio in (min(ratios), max(ratios)))
+
+
 def summary() -> list[str]:
     """Return the table of all comparisons."""
     lines = ["| comparison | times less CPU | pairs | aims met |", "| --- | --- | --- | --- |"]
@@ -396,7 +404,7 @@ def setup(app: Any) -> dict[str, Any]:
             source[0] = source[0].replace(PLACE, "\n".join(page()))
 
     def times_less(role: str, raw: str, text: str, *rest: Any) -> tuple[list[Any], list[Any]]:
-        return [nodes.Text(span(COMPARISONS[text]))], []
+        return [nodes.Text(rounded(COMPARISONS[text]))], []
 
     app.connect("source-read", fill)
     app.add_role("times-less", times_less)

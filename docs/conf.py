@@ -25,6 +25,7 @@ extensions = [
     "architecture",
     "benchmarks",
     "mathml",
+    "outputs",
     "tables",
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
@@ -60,6 +61,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "remove_config_comments": True,
     "abort_on_example_error": True,
+    "capture_repr": (),
     "plot_gallery": "True",
 }
 suppress_warnings = ["config.cache"]
@@ -86,6 +88,13 @@ def meanings_below_names(app, what, name, thing, options, lines):
     lines[:] = out
 
 
+def from_elsewhere(app, what, name, thing, skip, options):
+    """Leave out what scikit-learn adds; it has a manual of its own."""
+    return (
+        bool(METADATA_REQUEST.fullmatch(name)) or str(getattr(thing, "__module__", "")).startswith("sklearn.") or None
+    )
+
+
 def setup(app):
     app.connect("autodoc-process-docstring", meanings_below_names, priority=1)
-    app.connect("autodoc-skip-member", lambda app, what, name, *rest: bool(METADATA_REQUEST.fullmatch(name)) or None)
+    app.connect("autodoc-skip-member", from_elsewhere)

@@ -15,4 +15,5 @@ print(f"{(model.kernel_weights_ > 0).sum()} of {len(model.kernel_weights_)} wind
 
 # %%
 # The shaded places are where the simulation planted its signals.
-PositionWeightsDisplay.from_estimator(model).plot(signals=kw.datasets.splice_signals(), origin=60)
+display = PositionWeightsDisplay.from_estimator(model).plot(signals=kw.datasets.splice_signals(), origin=60)
+display.ax_.set_xlabel("position, from the splice site on")

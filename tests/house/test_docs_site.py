@@ -17,6 +17,7 @@ sys.path.insert(0, str(DOCS))
 
 import benchmarks  # noqa: E402
 import crawl  # noqa: E402
+import outputs  # noqa: E402
 
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
 MADE = {"api", "gallery"}
@@ -74,6 +75,16 @@ def test_terms_of_the_glossary_stand_once():
     terms = re.findall(r"^([\w-].*)\n    ", (DOCS / "glossary.md").read_text(), re.MULTILINE)
     assert len(terms) >= 30
     assert len(set(terms)) == len(terms)
+
+
+def test_what_examples_print_stands_below_them():
+    page = "Text.\n\n```python\nx = 20\n```\n\n```python\nfor k in range(x):\n    print(k)\n```\n\nMore.\n"
+    lines = outputs.with_outputs(page).splitlines()
+    shown = lines[lines.index("```{code-block} text") :]
+    assert shown[1:4] == [":class: output", "", "0"]
+    assert shown[-4:] == ["...", "```", "", "More."]
+    assert len(shown) == outputs.MOST_LINES + 6
+    assert set(outputs.PAGES) <= {page.stem for page in PAGES}
 
 
 # ------------------------------------------------------------------------------------------------------------ crawler
