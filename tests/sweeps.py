@@ -157,7 +157,7 @@ def table(rng: np.random.Generator, n: int) -> tuple[Any, Any, list[Any]]:
 
 def sparse(rng: np.random.Generator, n: int) -> tuple[Any, Any, list[Any]]:
     """Return sparse rows, some of them empty."""
-    X = scipy.sparse.random_array((n, 30), density=0.1, rng=rng, format="csr")
+    X = scipy.sparse.random_array((n, 30), density=0.1, random_state=rng, format="csr")
     return X, np.asarray(X.sum(axis=1)).ravel() + 0.1 * rng.normal(size=n), [kw.Linear(), kw.RBF(), kw.Polynomial(2)]
 
 

@@ -107,7 +107,7 @@ def rows(name: str) -> Any:
         X = random.normal(size=(ROWS if name == "table" else FEWER, 20))
         return X if name == "table" else X @ X.T
     if name == "sparse":
-        return sparse.random_array((ROWS, 2000), density=0.01, rng=random, format="csr")
+        return sparse.random_array((ROWS, 2000), density=0.01, random_state=random, format="csr")
     if name == "dna":
         return kw.Sequences.from_strings(["".join(line) for line in random.choice(list("ACGT"), (ROWS, 40))], "dna")
     texts = [[f"w{word}" for word in line] for line in random.geometric(0.02, (ROWS, 12))]

@@ -55,7 +55,7 @@ def texts(n, seed=0):
 
 N = 150
 TABLE = rng.normal(size=(N, 12))
-THIN = sparse.random_array((N, 40), density=0.2, format="csr", rng=rng)
+THIN = sparse.random_array((N, 40), density=0.2, format="csr", random_state=rng)
 STRINGS = texts(N)
 FIXED = kw.Sequences.from_strings(["".join(rng.choice(list("ACGT"), 9)) for _ in range(N)])
 MIXED = kw.Views({"table": TABLE, "dna": STRINGS, "thin": THIN})
