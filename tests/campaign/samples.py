@@ -23,6 +23,8 @@ from typing import Any
 import numpy as np
 
 import kernelweave as kw
+from kernelweave.automata import Transducer, to_binary
+from kernelweave.data import Alphabet
 from kernelweave.data.kinds import blocks_of, kind_of, n_rows
 from kernelweave.data.lattices.rows import Lattices
 from kernelweave.estimators.files.lsgkm import read_lsgkm
@@ -159,6 +161,10 @@ def _texts() -> list[Sample]:
         file, text = TEXTS[name]
         read = partial(kw.read_lattices, format=name, normalize=True)
         found.append(Sample(f"{name} normalized", file, text.encode(), read, use_rows))
+    words = Transducer.from_arcs(
+        [(0, 1, "to", 0.5), (0, 1, None, 0.2), (1, 2, "be", 0.5)], [2], Alphabet.words(["be", "to"])
+    )
+    found.append(Sample("fst", "l.fst", to_binary(words), kw.read_lattices, use_rows))
     found.append(Sample("unnamed", "unnamed", TEXTS["att"][1].encode(), kw.read, use_rows))
     found.append(Sample("lsgkm", "gkm.model.txt", LSGKM.encode(), read_lsgkm, partial(use_model, _dna())))
     return found

@@ -213,7 +213,7 @@ def test_many_blanks_are_no_format(tmp_path: Path) -> None:
 
 
 def test_every_format_is_sniffed() -> None:
-    assert set(CONTENT) | {"npz", "parquet", "sequences", "lattices", "store"} == set(FORMATS)
+    assert set(CONTENT) | {"fst", "npz", "parquet", "sequences", "lattices", "store"} == set(FORMATS)
 
 
 def test_the_arcs_of_a_long_lattice_are_no_table(tmp_path: Path) -> None:

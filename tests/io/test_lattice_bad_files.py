@@ -4,6 +4,7 @@ import gzip
 
 import pytest
 
+from kernelweave.automata import Transducer, to_binary
 from kernelweave.io.lattices import read_lattices
 
 
@@ -19,15 +20,25 @@ def file(tmp_path):
 
 SLF = "N=2 L=1\nI=0\nI=1\nJ=0 S=0 E=1 W=a\n"
 
+BINARY = to_binary(Transducer.from_arcs([(0, 1, "a", 0.5), (0, 1, "b", 0.5)], [1], "ab"))
+
 # name: (format, content, sentence)
 WRONG: dict[str, tuple[str, str | bytes, str]] = {
     "empty": ("auto", "", r"bad is empty\."),
-    "missing key": ("auto", "\n\n", "bad holds no lattices in a known format; known are plf, slf, kaldi, openfst"),
+    "missing key": ("auto", "\n\n", "bad holds no lattices in a known format; known are fst, plf, slf, kaldi, openfst"),
     "blank": ("openfst", "\n \n", "bad has only blank lines"),
     "blank plf": ("plf", "\n \n", "bad has only blank lines"),
     "binary": ("auto", b"0 1 a\0\n", "bad holds no lattices in a known format"),
     "binary told": ("openfst", b"0 1 a\0\n", "bad is not a text file: it holds a zero byte at 5"),
-    "unknown format": ("fst", "0 1 a\n", "There is no lattice format 'fst'; known are plf"),
+    "unknown format": ("ark", "0 1 a\n", "There is no lattice format 'ark'; known are fst, plf"),
+    "fst cut": ("auto", BINARY[:-3], r"bad: This file of OpenFst ends early, or is damaged, at byte \d+"),
+    "fst of text": ("fst", "0 1 a\n", "bad: These bytes are no binary file of OpenFst"),
+    "fst start": ("auto", BINARY[:39] + b"\x63" + BINARY[40:], "bad: lattice 'bad': its initial state 99 is not there"),
+    "fst cycle": (
+        "fst",
+        to_binary(Transducer.from_arcs([(0, 1, "a", 1.0), (1, 0, "b", 1.0)], [1], "ab")),
+        "bad: lattice 'bad': the arc from [01] to [01] lies on a cycle",
+    ),
     "gzip": ("openfst", gzip.compress(b"0 1 a 0\n1\n" * 99)[:-9], "bad is truncated: its gzip data"),
     "gzip damaged": ("plf", b"\x1f\x8b\x08\x00garbage-garbage", "bad is damaged: its gzip data"),
     "utf-8": ("openfst", b"k\n0 1 a 0\n0 1 \xff 0\n1\n", "bad:3: the byte 0xff is not UTF-8 text"),

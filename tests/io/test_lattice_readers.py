@@ -7,6 +7,8 @@ import math
 import numpy as np
 import pytest
 
+import kernelweave as kw
+from kernelweave.automata import Transducer, to_binary
 from kernelweave.data import Alphabet
 from kernelweave.data.lattices.rows import Lattices
 from kernelweave.io import lattices as door
@@ -305,4 +307,38 @@ def test_what_cannot_be_written(tmp_path):
 def test_formats_are_told_by_content_then_by_name(file):
     assert {name: sniff_lattices(file(text)) for name, text in SAME.items()} == {name: name for name in SAME}
     assert sniff_lattices(file("k\n\n", "x.fst.txt")) == "openfst"
-    assert set(door.lattice_formats()) == set(SAME)
+    assert set(door.lattice_formats()) == {*SAME, "fst"}
+
+
+# --- binary files of OpenFst -------------------------------------------------------------------------------------
+
+
+def binary(arc_type="log64", symbols=True):
+    words = Alphabet.words(["be", "to", "two"])
+    arcs = [(0, 1, "to", 0.5), (0, 1, "two", 0.3), (0, 1, None, 0.2), (1, 2, "be", 0.5)]
+    machine = Transducer.from_arcs(arcs, finals={2: 0.5}, alphabet=words)
+    if not symbols:
+        machine = Transducer(
+            machine.source, machine.target, machine.inputs, machine.outputs, machine.weights, machine.finals
+        )
+    return to_binary(machine, arc_type)
+
+
+@pytest.mark.parametrize("arc_type", ["log64", "log", "standard"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_binary_files_of_openfst_are_read_by_their_first_bytes(tmp_path, arc_type, packed):
+    path = tmp_path / ("k.fst.gz" if packed else "k.fst")
+    path.write_bytes(gzip.compress(binary(arc_type)) if packed else binary(arc_type))
+    for X in (read_lattices(path), read_lattices([path], "fst"), kw.read(path).X):
+        assert X.ids.tolist() == ["k"]
+        assert strings_of(X) == pytest.approx(WANTED, rel=1e-12 if arc_type == "log64" else 1e-6)
+
+
+def test_binary_files_without_symbols_are_spelled_by_a_table(tmp_path):
+    path = tmp_path / "k.fst"
+    path.write_bytes(binary(symbols=False))
+    spelled = read_lattices(path, symbols=["<eps>", "be", "to", "two"], normalize=True)
+    assert spelled.alphabet.letters == ("be", "to", "two")
+    assert read_lattices(path).alphabet.letters == ("1", "2", "3")
+    with pytest.raises(ValueError, match=r"k\.fst: lattice 'k': the label '3' is not in the symbol table"):
+        read_lattices(path, symbols=["<eps>", "be", "to"])

@@ -11,6 +11,7 @@ of 8 in "log64".  The label 0 is the empty one.
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,8 @@ VERSION = 2
 INPUT_SYMBOLS, OUTPUT_SYMBOLS, ALIGNED = 1, 2, 4
 COSTS = {"standard": "<f4", "log": "<f4", "log64": "<f8"}
 """Types of arcs, and that of their weights."""
-LONGEST_NAME = 1 << 20
-"""Bytes of a text in a file; a longer one is a damaged length."""
+LONGEST_NAME, SHOWN = 1 << 20, 20
+"""Bytes of a text in a file, a longer one is a damaged length; letters of it in a message."""
 
 
 def to_binary(machine: Transducer, arc_type: str = "log64") -> bytes:
@@ -74,38 +75,64 @@ def from_binary(data: bytes, alphabet: Any = None) -> Transducer:
         symbols of the file, in the order of their numbers, or for numbers where it has none: the label k is the code
         k - 1
     """
-    reader = _Reader(data)
-    if reader.numbers("<i")[0] != MAGIC:
-        raise ValueError("These bytes are no binary file of OpenFst: they do not begin with its magic number.")
-    kind, arc_type = reader.text(), reader.text()
-    if kind != "vector" or arc_type not in COSTS:
-        raise ValueError(
-            f"This file has a machine of the type {kind!r} with arcs {arc_type!r}, but only 'vector' with one of "
-            f"{', '.join(map(repr, COSTS))} can be read; fstconvert makes one of the other."
-        )
-    version, flags, _, start, states, _ = reader.numbers("<iiQqqq")
-    if version != VERSION or flags & ALIGNED:
-        raise ValueError(
-            f"This file has version {version} and flags {flags}, but version {VERSION}, unaligned, is read."
-        )
-    tables = [reader.symbols() for flag in (INPUT_SYMBOLS, OUTPUT_SYMBOLS) if flags & flag]
-    arcs, counts, finals = reader.states(states, np.dtype(COSTS[arc_type]))
-    if len(arcs) and not (arcs["target"].min() >= 0 and arcs["target"].max() < states):
-        raise ValueError("An arc of this file leads to a state that is not there.")
+    file = parse(data)
+    start, arcs, states = file.start, file.arcs, len(file.counts)
     if start < 0 or states == 0:  # no initial state: nothing is accepted
         return Transducer.from_arcs([], [], alphabet)
-    chosen, codes = _coding(tables, as_alphabet(alphabet))
+    chosen, codes = _coding(file.symbols, as_alphabet(alphabet))
     first = codes.coded(arcs["input"], 0)
     second = first if np.array_equal(arcs["input"], arcs["output"]) else codes.coded(arcs["output"], -1)
     place = np.arange(states)
     place[: start + 1] = (place[: start + 1] + 1) % (start + 1)
     with np.errstate(over="ignore"):
         weights, ends = np.exp(-arcs["cost"].astype(np.float64)), np.zeros(states)
-        ends[place] = np.exp(-finals.astype(np.float64))
+        ends[place] = np.exp(-file.finals)
     if not (np.isfinite(weights).all() and np.isfinite(ends).all()):
         raise ValueError("A cost of this file is not a number, or so far below zero that its weight is infinite.")
-    source = place[np.repeat(np.arange(states), counts)]
+    source = place[np.repeat(np.arange(states), file.counts)]
     return sorted_by_source(source, place[arcs["target"]], first, second, weights, ends, chosen)
+
+
+@dataclass(frozen=True)
+class BinaryFile:
+    """A machine as it stands in a binary file.
+
+    Parameters
+    ----------
+    start : the initial state, negative where there is none
+    symbols : number -> text of the inputs and of the outputs, None where the file has no such table
+    arcs : with input, output, cost and target, by state
+    counts, finals : (states,) arcs that leave each state, and its final cost, infinite where no path ends
+    """
+
+    start: int
+    symbols: tuple[dict[int, str] | None, dict[int, str] | None]
+    arcs: Array
+    counts: Array
+    finals: Array
+
+
+def parse(data: bytes) -> BinaryFile:
+    """Return what a binary file says, costs as they stand there."""
+    reader = _Reader(data)
+    if reader.numbers("<i")[0] != MAGIC:
+        raise ValueError("These bytes are no binary file of OpenFst: they do not begin with its magic number.")
+    kind, arc_type = reader.text(), reader.text()
+    if kind != "vector" or arc_type not in COSTS:
+        raise ValueError(
+            f"This file has a machine of the type {kind[:SHOWN]!r} with arcs {arc_type[:SHOWN]!r}, but only 'vector' "
+            f"with one of {', '.join(map(repr, COSTS))} can be read; fstconvert makes one of the other."
+        )
+    version, flags, _, start, states, _ = reader.numbers("<iiQqqq")
+    if version != VERSION or flags & ALIGNED:
+        raise ValueError(
+            f"This file has version {version} and flags {flags}, but version {VERSION}, unaligned, is read."
+        )
+    symbols = [reader.symbols() if flags & flag else None for flag in (INPUT_SYMBOLS, OUTPUT_SYMBOLS)]
+    arcs, counts, finals = reader.states(states, np.dtype(COSTS[arc_type]))
+    if len(arcs) and not (arcs["target"].min() >= 0 and arcs["target"].max() < states):
+        raise ValueError("An arc of this file leads to a state that is not there.")
+    return BinaryFile(start, (symbols[0], symbols[1]), arcs, counts, finals.astype(np.float64))
 
 
 def _arc_type(cost: np.dtype) -> np.dtype:
@@ -143,8 +170,11 @@ class _Coding:
         return codes[np.searchsorted(unique, labels)]
 
 
-def _coding(tables: list[dict[int, str]], alphabet: Alphabet | None) -> tuple[Alphabet | None, _Coding]:
+def _coding(
+    symbols: tuple[dict[int, str] | None, dict[int, str] | None], alphabet: Alphabet | None
+) -> tuple[Alphabet | None, _Coding]:
     """Return the alphabet, and the codes of the labels of a file with these symbols."""
+    tables = [table for table in symbols if table is not None]
     if not tables:
         return alphabet, _Coding([])
     if alphabet is None:

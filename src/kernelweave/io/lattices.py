@@ -1,4 +1,4 @@
-"""Reading and writing lattices in any format: OpenFst and AT&T text, PLF, Kaldi text, HTK SLF."""
+"""Reading and writing lattices in any format: OpenFst (binary and text), AT&T text, PLF, Kaldi text, HTK SLF."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kernelweave.data.strings.letters import check_unknown
 from kernelweave.io.blocks import Symbols
 from kernelweave.io.dataset import Dataset, check_options, parse_labels
 from kernelweave.io.machines import MAX_SCORE, Machine, build, shown
-from kernelweave.io.registry import FORMATS, Format, Sniff, by_suffix, register
+from kernelweave.io.registry import BY_MAGIC, FORMATS, Format, Sniff, by_suffix, register
 from kernelweave.io.source import head
 
 Paths = PathLike | Sequence[PathLike]
@@ -64,15 +64,16 @@ def read_lattices(
     Parameters
     ----------
     path : a file, plain or compressed, or a list of files whose lattices follow one another
-    format : "openfst" (and AT&T text), "plf", "kaldi" or "slf"; "auto" looks at the content
+    format : "openfst" (and AT&T text), "fst" (binary files of OpenFst), "plf", "kaldi" or "slf"; "auto" looks at the
+        content
     alphabet : an Alphabet (that of the training set, say) or the name of one; None to learn the words
     symbols : symbol table where labels are numbers: a file of words and numbers, number -> word, or a list of words
     normalize : whether each lattice becomes the posterior distribution of its strings, with total weight one.  Without
         it a weight is exp(score) as it stands in the file; scores too large or small for that are errors
     scale : what all scores are multiplied by; below one flattens a distribution
     options : unknown="error" or "mask" for words that the alphabet lacks, duplicates="error" or "allow" for keys, and
-        those of the format: epsilon (words that stand for nothing), side and kind (OpenFst), acoustic_scale and
-        lm_scale (Kaldi, SLF), word_penalty (SLF)
+        those of the format: epsilon (words that stand for nothing), side (OpenFst) and kind (its text), acoustic_scale
+        and lm_scale (Kaldi, SLF), word_penalty (SLF)
 
     Returns
     -------
@@ -158,10 +159,11 @@ def write_lattices(path: PathLike, X: Lattices, y: Any = None, format: str | Non
 def sniff_lattices(path: PathLike) -> str:
     """Return the name of the lattice format of a file, by its content first and its suffix second."""
     start, known = head(path), lattice_formats()
-    if b"\0" not in start:
-        for name, format in known.items():
-            if format.sniff_named is not None and format.sniff_named(start):
-                return name
+    text = b"\0" not in start
+    for name, format in known.items():
+        if format.sniff_named is not None and (text or format.breadth == BY_MAGIC) and format.sniff_named(start):
+            return name
+    if text:
         for format in by_suffix(path):
             if format.name in known:
                 return format.name

@@ -38,7 +38,7 @@ class Machine:
 
     Parameters
     ----------
-    path, line : where it begins
+    path, line : where it begins; 0 in files that have no lines
     key : its name, or None
     label : its class as text, or None
     initial : the state where paths begin, any number
@@ -75,7 +75,8 @@ class Machine:
     def fault(self, line: int, reason: str | Message) -> ParameterError:
         """Return the error about a line of this machine."""
         name = "the lattice" if self.key is None else f"lattice {shown(self.key)}"
-        return ParameterError("{place}: {name}: {reason}.", place=f"{self.path}:{line}", name=name, reason=reason)
+        place = f"{self.path}:{line}" if line else str(self.path)  # binary files have no lines
+        return ParameterError("{place}: {name}: {reason}.", place=place, name=name, reason=reason)
 
 
 def shown(text: str, longest: int = 40) -> str:

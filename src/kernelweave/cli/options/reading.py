@@ -64,7 +64,7 @@ class Reading:
         str | None,
         option(
             DATA,
-            "fasta, fastq, labelled, columns, bed, jsonl, table, npz, parquet, libsvm, plf, openfst, kaldi, slf, "
+            "fasta, fastq, labelled, columns, bed, jsonl, table, npz, parquet, libsvm, plf, openfst, fst, kaldi, slf, "
             "sequences, lattices or store; found by looking at the file.",
             metavar="NAME",
         ),
