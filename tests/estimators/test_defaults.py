@@ -37,11 +37,19 @@ def test_the_log_says_once_that_cores_are_idle(caplog):
 def test_aligned_sequences_get_kmers_with_a_place():
     X, y = kw.datasets.make_splice(300, random_state=0)
     model = kw.KernelClassifier().fit(X, y)
-    same = kw.KernelClassifier(kw.WeightedDegree(20), normalize="trace").fit(X, y)
-    assert model.kernel_why_.startswith("because k-mers at their place do best on a sample (mean of auROC and auPRC ")
+    same = kw.KernelClassifier(kw.WeightedDegree(8, shift=4), normalize="trace").fit(X, y)
+    assert model.kernel_why_.startswith("because k-mers near their place do best on a sample (mean of auROC and auPRC ")
     assert repr(model.kernel_) == repr(same.kernel_)
     assert model.objective_ == same.objective_
     assert same.kernel_why_ == "as given"
+
+
+def test_on_many_rows_a_place_that_may_move_must_pay_for_its_time(monkeypatch):
+    X, y = kw.datasets.make_splice(300, random_state=0)
+    monkeypatch.setattr("kernelweave.estimators.defaults.usual.MANY", 299)
+    model = kw.KernelClassifier().fit(X, y)
+    assert model.kernel_why_.startswith("because k-mers at their place do nearly best on a sample")
+    assert "WeightedDegree(20)" in repr(model.kernel_)
 
 
 def test_equal_length_alone_is_no_alignment():

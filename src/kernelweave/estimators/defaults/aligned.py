@@ -22,7 +22,7 @@ SAMPLE = 1200
 """Rows that kernels are compared on, the classes in equal shares."""
 FEWEST = 24
 """Smaller samples say nothing about kernels."""
-CLEARLY = 0.005
+CLEARLY = 0.003
 """A kernel that stands later in the list must be better by this much."""
 INFORMATIVE = 0.1
 """Bits above chance that a position of aligned rows holds."""
@@ -58,17 +58,19 @@ def compared(
     }
 
 
-def best(scores: Mapping[str, float]) -> str:
-    """Return the name of the best score; a later one must be better by `CLEARLY`.
+def best(scores: Mapping[str, float], margins: Mapping[str, float] | None = None) -> str:
+    """Return the name of the best score; a later one must be better by its margin, or by `CLEARLY`.
 
     Examples
     --------
     >>> best({"first": 0.90, "second": 0.902, "third": 0.95})
     'third'
+    >>> best({"first": 0.90, "second": 0.95}, {"second": 0.1})
+    'first'
     """
     chosen = next(iter(scores))
     for name, score in scores.items():
-        if score > scores[chosen] + CLEARLY:
+        if score > scores[chosen] + (margins or {}).get(name, CLEARLY):
             chosen = name
     return chosen
 

@@ -49,6 +49,8 @@ SEEN = 256
 """Rows whose lengths are looked at."""
 NEAR_DEGREE, SHIFT = 8, 4
 """Longest k-mers that may stand a little beside their place, and how many letters beside."""
+MANY, FAR = 5000, 0.01
+"""Above so many rows k-mers near their place must be better by so much: they train on kernel values, n x n of them."""
 PLACED, NEAR = "k-mers at their place", "k-mers near their place"
 BOTH, ONE = "k-mers anywhere, on both strands,", "k-mers anywhere"
 
@@ -144,13 +146,14 @@ def _by_sample(found: dict[str, Kernel], X: Any, values: Array | None) -> Usual:
     scores = compared({name: (_coarse(kernel), _scaling(kernel)) for name, kernel in found.items()}, X, values)
     if scores is None or values is None:
         return _by_letters(found, X)
-    name = best(scores)
+    name = best(scores, {NEAR: FAR} if X.shape[0] > MANY else None)
     if len(found) == 2 and PLACED not in found and name == BOTH:  # nobody asks why the usual one was taken
         return _scaled(found[name], X, "because sequences have different lengths")
     other = max((one for one in scores if one != name), key=scores.__getitem__)
     measure = "mean of auROC and auPRC" if bool(np.isin(values, (-1.0, 1.0)).all()) else "correlation"
     numbers = f"{measure} {scores[name]:.3f} against {scores[other]:.3f} with {other.rstrip(',')}"
-    return _scaled(found[name], X, f"because {name.rstrip(',')} do best on a sample ({numbers})")
+    how = "best" if scores[name] >= scores[other] else "nearly best"  # the simpler, or the quicker to train
+    return _scaled(found[name], X, f"because {name.rstrip(',')} do {how} on a sample ({numbers})")
 
 
 def _coarse(kernel: Kernel) -> Kernel:
