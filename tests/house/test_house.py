@@ -111,7 +111,8 @@ def test_the_wheel_is_pure_python_and_typed(tmp_path):
 
 
 def test_the_version_is_told_once():
-    heading = next(line for line in (ROOT / "CHANGELOG.md").read_text().splitlines() if line.startswith("## "))
+    headings = [line for line in (ROOT / "CHANGELOG.md").read_text().splitlines() if line.startswith("## ")]
+    heading = headings[headings[0] == "## [Unreleased]"]
     assert heading.startswith(f"## [{kernelweave.__version__}] - ")
     citation = (ROOT / "CITATION.cff").read_text().splitlines()
     assert f"version: {kernelweave.__version__}" in citation
