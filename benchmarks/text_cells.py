@@ -26,6 +26,7 @@ from kernelweave.solvers.loop import Stop
 from kernelweave.solvers.problems import Problem
 from kernelweave.solvers.result import Result
 from kernelweave.solvers.svm import SVM_SOLVERS
+from kernelweave.solvers.svm.chunking import default_chunk
 from seq_common import time_cap
 from text_common import INTERCEPT, Array, Stories, sequences, solve
 
@@ -112,7 +113,7 @@ class Bench:
         """Train with working sets on columns computed on demand."""
         columns = max(2, int(CACHE // (SINGLE * len(self.y))))
         operator = CachedColumns(self.kernel, self.prepared, self.engine, columns)
-        chunk = min(SVM_SOLVERS["chunking"]().chunk_size, columns)
+        chunk = min(default_chunk(len(self.y)), columns)
         return self._run(operator, SVM_SOLVERS["chunking"](chunk_size=chunk))[0]
 
     def smo_libsvm(self) -> Cell | None:

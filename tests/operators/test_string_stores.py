@@ -66,15 +66,30 @@ def labels(X):
 def test_every_store_gives_the_same_classifier(store, kernel, make):
     X = make(20)
     y = labels(X)
-    given = {"kernel": kernel, "C": 0.1, "solver": "dual_coordinate", "tol": 1e-7, "max_iter": 2000}
+    given = {"kernel": kernel, "C": 0.1, "solver": "dual_coordinate", "tol": 1e-10, "max_iter": 5000}
     one = kw.KernelClassifier(**given, fit_intercept="regularized").fit(X, y)
     other = kw.KernelClassifier(**given, fit_intercept="regularized", solver_params={"store": store}).fit(X, y)
     assert one.converged_
     assert other.converged_
     new = make(15)
-    np.testing.assert_allclose(other.decision_function(new), one.decision_function(new), rtol=0, atol=1e-9)
+    # The flat array may end by the interior-point method: what a gap of 1e-10 leaves open is its square root.
+    np.testing.assert_allclose(other.decision_function(new), one.decision_function(new), rtol=0, atol=1e-4)
     assert other.objective_ == pytest.approx(one.objective_, rel=1e-9)
     assert other.trace_["arcs"][-1] > 0
+
+
+@pytest.mark.parametrize("make", [texts, lattices])
+def test_a_row_that_was_planted_knows_its_nodes(make):
+    """Sums over the nodes that are known are those of walks, as the tree grows and rows come again."""
+    X = make(12)
+    rows = row_machines(kw.NGram(3), X)
+    tree, plain = STRING_STORES["trie"](rows), STRING_STORES["naive"](rows)
+    for step, row in enumerate([3, 1, 3, 7, 1, 0, 3]):
+        tree.add(row, 0.5 - step)
+        plain.add(row, 0.5 - step)
+        for other in range(len(X)):
+            assert tree.look_up(other) == pytest.approx(plain.look_up(other), rel=1e-12, abs=1e-12)
+    assert sorted(tree.ends) == [row for row in (0, 1, 3, 7) if tree.knows[row]] != []
 
 
 @pytest.mark.parametrize("store", AUTOMATA)

@@ -4,7 +4,7 @@
     naive     the sum itself: an arc without letters      all R_j with alpha_j != 0  nothing
               into each R_j
     trie      a tree of prefixes, weights on its nodes    the prefixes that P_i      the prefixes of R_i
-                                                          shares with the tree
+                                                          shares with the tree       (once: see `TrieWeights`)
     minimal   the minimal deterministic automaton,        the pairs of states that   the pairs of states that
               changed in place (`automata.minimal`)       P_i and W reach together   R_i and W reach together
 
@@ -22,7 +22,7 @@ import numpy as np
 from kernelweave._numba import jit
 from kernelweave._numba.hashing import line_of, move_lines
 from kernelweave.automata.algorithms.determinize import determinize
-from kernelweave.automata.base import Transducer
+from kernelweave.automata.base import Array, Transducer
 from kernelweave.automata.minimal.automaton import MinimalStore
 from kernelweave.automata.pack import AcceptorTable, pack
 from kernelweave.automata.rows import MachineRows, Side
@@ -30,6 +30,8 @@ from kernelweave.automata.rows import MachineRows, Side
 MOST_PREFIXES = 1_000_000
 """A row of which more prefixes would have to be nodes of a tree is refused."""
 FIRST_LINES = 1 << 10
+FEW_PATHS = 4.0
+"""Nodes of a row are remembered where it has at most this many prefixes for each arc; the tree of a string has one."""
 
 
 class Weights(Protocol):
@@ -91,7 +93,11 @@ class NaiveWeights:
 
 
 class TrieWeights:
-    """A tree of prefixes; a hash table leads from a node and a letter to the next node."""
+    """A tree of prefixes; a hash table leads from a node and a letter to the next node.
+
+    Nodes stay where they are.  So a row whose automaton is (nearly) a tree itself follows it down once, when it is
+    added for the first time, and from then on knows the nodes at which its strings end.
+    """
 
     def __init__(self, rows: MachineRows):
         self.rows, read, written = rows, _packed(rows.read, "trie"), _packed(rows.written, "trie")
@@ -104,6 +110,8 @@ class TrieWeights:
                 f"Row {row} has strings with {self.prefixes[row]:.6g} prefixes, and store='trie' has a node for each, "
                 f"up to {MOST_PREFIXES:,} of a row; use store='minimal' or 'naive', which list no strings."
             )
+        arcs = np.array([len(machine[1]) for machine in self.read])
+        self.knows = (self.prefixes <= FEW_PATHS * (arcs + 1)) & (self.written is self.read)
         self._stack = np.empty((1 + max([0, *(len(machine[1]) for machine in self.read)]), 3))
         self.clear()
 
@@ -112,6 +120,7 @@ class TrieWeights:
         self.lines = np.full((FIRST_LINES, 2), -1, np.int64)
         self.weights = np.zeros(FIRST_LINES // 2)
         self.nodes = 1
+        self.ends: dict[int, tuple[Array, Array]] = {}
 
     def fresh(self) -> TrieWeights:
         """Return another W of the same rows, zero."""
@@ -121,7 +130,9 @@ class TrieWeights:
         return other
 
     def look_up(self, row: int) -> float:
-        """Follow the row's automaton and the tree together."""
+        """Follow the row's automaton and the tree together, or sum over the nodes that it knows."""
+        if row in self.ends:
+            return float(_weigh(*self.ends[row], self.weights))
         while True:
             fits, total = _read(*self.written[row], self.lines, self.weights, self._stack)
             if fits:
@@ -129,12 +140,21 @@ class TrieWeights:
             self._stack = np.empty((2 * len(self._stack), 3))
 
     def add(self, row: int, step: float) -> None:
-        """Follow the row's automaton down the tree, planting what is missing."""
+        """Follow the row's automaton down the tree, planting what is missing, or go to the nodes that it knows."""
+        if row in self.ends:
+            _spread(*self.ends[row], step, self.weights)
+            return
         while self.nodes + self.prefixes[row] > len(self.weights):
             lines = np.full((2 * len(self.lines), 2), -1, np.int64)
             move_lines(self.lines, lines)
             self.lines, self.weights = lines, np.append(self.weights, np.zeros(len(self.weights)))
-        self.nodes = int(_plant(*self.read[row], step, self.lines, self.weights, self.nodes, self._stack))
+        room = int(self.prefixes[row]) if self.knows[row] else 0
+        nodes, values = np.empty(room, np.int32), np.empty(room)
+        self.nodes, ends = _plant(
+            *self.read[row], step, self.lines, self.weights, self.nodes, self._stack, nodes, values
+        )
+        if self.knows[row]:
+            self.ends[row] = nodes[:ends].copy(), values[:ends].copy()
 
     @property
     def n_arcs(self) -> int:
@@ -144,7 +164,8 @@ class TrieWeights:
     @property
     def nbytes(self) -> int:
         """Bytes in use."""
-        return self.lines.nbytes + self.weights.nbytes
+        known = sum(nodes.nbytes + values.nbytes for nodes, values in self.ends.values())
+        return self.lines.nbytes + self.weights.nbytes + known
 
 
 class MinimalWeights:
@@ -245,14 +266,23 @@ def _read(starts, target, labels, weights, finals, lines, tree, stack):  # type:
 
 
 @jit
-def _plant(starts, target, labels, weights, finals, step, lines, tree, nodes, stack):  # type: ignore[no-untyped-def]
-    """Add a machine times `step` to the tree; return how many nodes it has.  The stack holds all arcs of any row."""
-    height = min(1, finals.shape[0])
-    stack[0, 0], stack[0, 1], stack[0, 2] = 0.0, 0.0, step
+def _plant(  # type: ignore[no-untyped-def]
+    starts, target, labels, weights, finals, step, lines, tree, nodes, stack, ends, values
+):
+    """Add a machine times `step` to the tree; return how many nodes it has, and how many of them end a string.
+
+    Those are written into `ends`, with the machine's weights, where there is room.  The stack holds all arcs of a row.
+    """
+    height, found = min(1, finals.shape[0]), 0
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0.0, 0.0, 1.0
     while height > 0:
         height -= 1
         p, node, v = np.int64(stack[height, 0]), np.int64(stack[height, 1]), stack[height, 2]
-        tree[node] += v * finals[p]
+        if finals[p] != 0.0:
+            tree[node] += step * (v * finals[p])
+            if ends.shape[0] > 0:
+                ends[found], values[found] = node, v * finals[p]
+                found += 1
         for arc in range(starts[p], starts[p + 1]):
             key = (node << 32) | np.int64(labels[arc])
             at = line_of(key, lines)
@@ -261,4 +291,20 @@ def _plant(starts, target, labels, weights, finals, step, lines, tree, nodes, st
                 nodes += 1
             stack[height, 0], stack[height, 1], stack[height, 2] = target[arc], lines[at, 1], v * weights[arc]
             height += 1
-    return nodes
+    return nodes, found
+
+
+@jit
+def _weigh(nodes, values, tree):  # type: ignore[no-untyped-def]
+    """Return the sum of values times the weights of nodes."""
+    total = 0.0
+    for k in range(nodes.shape[0]):
+        total += values[k] * tree[nodes[k]]
+    return total
+
+
+@jit
+def _spread(nodes, values, step, tree):  # type: ignore[no-untyped-def]
+    """Add values times `step` to the weights of nodes."""
+    for k in range(nodes.shape[0]):
+        tree[nodes[k]] += step * values[k]
