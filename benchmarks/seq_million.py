@@ -4,6 +4,7 @@
     python benchmarks/seq_million.py --growth 10000,100000,1000000 --threads 1
     python benchmarks/seq_million.py --mkl 20 --rows 200000 --hours 0.5        # MKL over 20 degrees
     python benchmarks/seq_million.py --mkl 20 --rows 1000000 --hours 2
+    python benchmarks/seq_million.py --mkl 20 --mkl-solver silp_chunking --growth 10000,100000,1000000 --threads 1
     python benchmarks/seq_million.py --mkl 20 --window 5 --rows 10000 --hours 0.17   # over positions and degrees
 
 Weighted degree 20, C = 5, unit diagonal, free intercept, gap 1e-3.  Every iteration goes at once to
@@ -165,7 +166,8 @@ def main() -> None:
     options = parser.parse_args()
     SVM_SOLVERS["dual_coordinate"] = Told
     sizes = [int(part) for part in options.growth.split(",")] if options.growth else [options.rows]
-    name = "seq_growth" if options.growth else f"seq_million_mkl_{options.rows}" if options.mkl else "seq_million"
+    named = "_mkl" + ("" if options.mkl_solver == "auto" else f"_{options.mkl_solver}") if options.mkl else ""
+    name = f"seq_growth{named}" if options.growth else f"seq_million{named}" + (f"_{options.rows}" if named else "")
     RESULTS.mkdir(exist_ok=True)
     with open("/dev/null", "w", encoding="utf-8") as nowhere:
         fit_timed(partial(model, options, nowhere), *splice(WARM_UP_ROWS, seed=1), options.threads)

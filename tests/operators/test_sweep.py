@@ -10,6 +10,7 @@ from kernelweave.operators.expansion.positional import running
 from kernelweave.operators.expansion.rows import RowExpansion
 from kernelweave.operators.kmers import sweep
 from kernelweave.operators.kmers.prefixes import spread
+from kernelweave.operators.kmers.set import PositionalSet
 from kernelweave.operators.kmers.sweep import sweep_scores
 
 AMINO = "ACDEFGHIKLMNPQRSTVWY"
@@ -65,3 +66,19 @@ def test_models_sweep_many_new_rows(kernels, monkeypatch):
         assert np.array_equal(swept, model.scores(new, Threads(2)))
     monkeypatch.setattr(positional, "SORTED_IN", 0)
     np.testing.assert_allclose(model.scores(new, Serial()), swept, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("by_position", [False, True])
+@pytest.mark.parametrize(
+    ("letters", "alphabet"), [("ACGT", "dna"), ("AC", "dna"), ("ACGTN", "dna"), (AMINO, "protein")]
+)
+def test_energies_of_all_kernels_in_one_sweep(letters, alphabet, by_position):
+    """Masked letters are in no k-mer: there the products give the energies."""
+    X, kernel = rows(70, letters, 24, 4, alphabet), kw.WeightedDegree(9)
+    X = X[np.r_[np.arange(70), np.zeros(5, int), np.ones(3, int)]]
+    kernels = kernel.per_position(5, 24, by_degree=True) if by_position else kernel.per_degree()
+    operators = PositionalSet(kernels, kernels[0].prepare(X), Serial())
+    alpha = np.random.default_rng(5).normal(size=len(X)) * (np.arange(len(X)) % 4 > 0)
+    expected = [alpha @ kernel.gram(X) @ alpha for kernel in kernels]
+    np.testing.assert_allclose(operators.energies(alpha), expected, rtol=1e-11, atol=1e-10)
+    assert not operators.energies(np.zeros(len(X))).any()

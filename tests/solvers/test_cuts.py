@@ -13,6 +13,7 @@ from kernelweave.operators import Task, choose
 from kernelweave.penalties import LpBall
 from kernelweave.solvers.loop import Stop, run
 from kernelweave.solvers.lp.master import Cut
+from kernelweave.solvers.mkl.cutting import silp_chunking
 from kernelweave.solvers.mkl.cutting.carried import carried, shrinkage
 from kernelweave.solvers.mkl.cutting.projection import project_level
 from kernelweave.solvers.mkl.cutting.silp import SILP
@@ -143,3 +144,55 @@ def test_cross_validation_hands_cuts_on():
         kw.RBF.grid([0.1, 1.0, 10.0]), Cs=[0.5, 1.0], norms=[1.0], cv=2, solver="silp", solver_params=None
     ).fit(X, Y)
     assert model.converged_
+
+
+LETTERS, SITES = kw.datasets.make_splice(2500, random_state=0)
+LINADD = {
+    "positions": kw.WeightedDegree(8).per_degree(),
+    "shifts": kw.WeightedDegree(3, shift=1).per_degree(),
+    "counts": [kw.Spectrum(k) * (1 / kw.Spectrum(k).diag(LETTERS).mean()) for k in (1, 2, 3)],
+}
+
+
+def on_sequences(name, loss="hinge", intercept="free", cost=0.05):
+    operators, _ = choose(Task(LINADD[name], LETTERS, Serial(), need="parts"))
+    y = np.where(SITES > 0, 1.0, -1.0)[None, :]
+    return MKLProblem(operators, make_loss(loss), y, np.full(len(LETTERS), cost), LpBall(1.0), intercept)
+
+
+@pytest.mark.parametrize("name", LINADD)
+@pytest.mark.parametrize(
+    ("loss", "intercept"), [("hinge", "free"), ("squared_hinge", "none"), ("hinge", "regularized")]
+)
+def test_rows_join_where_products_go_through_vectors(name, loss, intercept, monkeypatch):
+    """Few rows first; what they teach about the weights, their cuts, holds for all rows."""
+    shown = on_sequences(name, loss, intercept)
+    best = run(SILP("level"), shown, Stop(1e-4)).primal.value
+    monkeypatch.setattr(silp_chunking, "SHRINK_FROM", 1000)
+    monkeypatch.setattr("kernelweave.solvers.svm.chunking.FIRST_ROWS", 300)
+    solver, seen = SILPChunking(64), []
+    result = run(solver, shown, Stop(1e-3), seen.append)
+    assert result.converged
+    assert seen[0].extra["rows"] == 300
+    assert result.primal.value == pytest.approx(best, rel=1.5e-3)
+    for cut in solver.cuts:
+        assert cut.d == pytest.approx(shown.linear(cut.alpha))
+        np.testing.assert_allclose(cut.q, shown.energies(cut.alpha), rtol=1e-9)
+
+
+def test_rows_that_have_joined_go_on_after_a_stop(monkeypatch):
+    shown = on_sequences("positions")
+    monkeypatch.setattr(silp_chunking, "SHRINK_FROM", 1000)
+    monkeypatch.setattr("kernelweave.solvers.svm.chunking.FIRST_ROWS", 300)
+    first = SILPChunking(64)
+    result = run(first, shown, Stop(1e-3, 25))
+    assert not result.converged
+    second = SILPChunking(64)
+    second.init(shown, result.primal, Stop(1e-3))
+    second.resume(first.state())
+    np.testing.assert_array_equal(second.rows, first.rows)
+    np.testing.assert_allclose(second.svm.F, first.svm.F, rtol=1e-9, atol=1e-9)
+    for solver in (first, second):
+        solver.step()
+    np.testing.assert_allclose(second.svm.alpha, first.svm.alpha, atol=1e-6)
+    assert second.lower == pytest.approx(first.lower)

@@ -23,6 +23,7 @@ from kernelweave.data.blocks import PART_ROWS, spans
 from kernelweave.engines.base import Engine
 from kernelweave.kernels.abilities import Positional, Reweighted
 from kernelweave.kernels.base import Array, Kernel, take
+from kernelweave.operators.kmers.energies import cell_energies
 from kernelweave.operators.kmers.neighbours import add_deep_owned
 from kernelweave.operators.kmers.positional import (
     LetterRows,
@@ -34,6 +35,7 @@ from kernelweave.operators.kmers.positional import (
     table_depth,
 )
 from kernelweave.operators.kmers.prefixes import spread
+from kernelweave.operators.kmers.sweep import can_sweep
 
 POSITIONS = 8
 """Positions whose tables are one part of the work."""
@@ -101,8 +103,12 @@ class PositionalSet:
 
     def energies(self, alpha: Array) -> Array:
         """Return ``alpha' K_k alpha`` for every kernel, (m,)."""
-        rows = np.flatnonzero(alpha)
-        return np.einsum("ki,i->k", self.each_inside(rows, alpha[rows]), alpha[rows])
+        rows, alphabet = np.flatnonzero(alpha), self.prepared.alphabet
+        if self.rows.spelling.masked or not can_sweep(alphabet, len(self.shifts) - 1, self.degree):
+            return np.einsum("ki,i->k", self.each_inside(rows, alpha[rows]), alpha[rows])
+        some = np.ascontiguousarray(self.rows.symbols[rows].T)
+        found = cell_energies(some, int(alphabet.size), self.degree, alpha[rows])
+        return np.einsum("kpd,pd->k", self.cells, found)
 
     def each_inside(self, rows: Array, steps: Array) -> Array:
         """Return ``K_k[rows][:, rows] @ steps`` for every kernel, (m, len(rows))."""

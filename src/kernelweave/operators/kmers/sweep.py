@@ -99,9 +99,9 @@ def _sweep(kept, new, letters, sums, coef, order, out):  # type: ignore[no-untyp
         for i in range(n, every):
             symbols[i] = min(new[position, i - n], letters)
         if letters < LANES:
-            _divide(symbols, order, lcp, values, letters + 1, degree, order_next, lcp_next, values_next)
+            divide(symbols, order, lcp, values, letters + 1, degree, order_next, lcp_next, values_next)
         else:
-            _divide_many(symbols, order, lcp, values, letters + 1, degree, order_next, lcp_next, values_next)
+            divide_many(symbols, order, lcp, values, letters + 1, degree, order_next, lcp_next, values_next)
         order, order_next = order_next, order
         lcp, lcp_next = lcp_next, lcp
         values, values_next = values_next, values
@@ -134,7 +134,7 @@ def _unshared(first, masked, lcp):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _divide(symbols, order, lcp, values, fan, degree, order_out, lcp_out, values_out):  # type: ignore[no-untyped-def]
+def divide(symbols, order, lcp, values, fan, degree, order_out, lcp_out, values_out):  # type: ignore[no-untyped-def]
     """Sort stably by letter; the least lcp since the last row of each letter is a byte of `least`."""
     starts = _starts(symbols, fan)
     first = starts[:fan].copy()
@@ -156,7 +156,7 @@ def _divide(symbols, order, lcp, values, fan, degree, order_out, lcp_out, values
 
 
 @jit
-def _divide_many(symbols, order, lcp, values, fan, degree, order_out, lcp_out, values_out):  # type: ignore[no-untyped-def]
+def divide_many(symbols, order, lcp, values, fan, degree, order_out, lcp_out, values_out):  # type: ignore[no-untyped-def]
     """The same for any number of letters."""
     starts = _starts(symbols, fan)
     first = starts[:fan].copy()

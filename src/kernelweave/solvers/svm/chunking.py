@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelweave.operators.base import Blocks, Linadd, product
+from kernelweave.operators.base import Blocks, Linadd, Operator, product
 from kernelweave.solvers.certificate import DualPoint, Ledger, PrimalPoint
 from kernelweave.solvers.loop import Limits, Stop
 from kernelweave.solvers.problems import Array, Problem, dot
@@ -88,7 +88,7 @@ class Chunking(BoxSolver):
         self.rows, self.values = np.empty(0, dtype=np.int64), np.empty((0, 0))
         self.part: tuple[Array, Chunking] | None = None
         self.visited = 0
-        self.steps, self.widest = 0, max(FIRST_ROWS, problem.operator.n // FIRST_SHARE)
+        self.steps, self.widest = 0, first_rows(problem.operator.n)
         self.can_narrow = self.shrinking and isinstance(problem.operator, Linadd) and problem.operator.n >= SHRINK_FROM
 
     def outputs(self, alpha: Array) -> Array:
@@ -136,6 +136,14 @@ class Chunking(BoxSolver):
             self.visited = 0
             follow_face(self)
 
+    def exchange(self, operator: Operator, outputs: Array | None) -> None:
+        """Go on from the same alpha with another kernel; `outputs` are its ``K alpha``, where they are at hand."""
+        if self.part is not None:
+            self._widen(*self.part)
+        self.problem, self.values = replace(self.problem, operator=operator), np.empty((0, 0))
+        self.F = product(operator, self.alpha) if outputs is None else outputs
+        self.diag, self.visited = operator.diag(), operator.n
+
     def fallback(self) -> PrimalPoint:
         """Return the current point, with what the rows that are not left out have reached."""
         if self.part is not None:
@@ -154,20 +162,11 @@ class Chunking(BoxSolver):
 
     def _narrow(self, gains: Array) -> None:
         """Choose the rows to work on for a while; nothing changes where these are most."""
-        n, violation = self.problem.operator.n, self.violation(gains)
-        if self.v.any():
-            push = gains - (self.middle(gains) if self.problem.free else 0.0)
-            grow = np.max(push, axis=0, where=self.v < self.box.high, initial=NOT_URGENT)
-            fall = np.max(-push, axis=0, where=self.v > self.box.low, initial=NOT_URGENT)
-            urgency = np.maximum(grow, fall)
-            free = np.count_nonzero(np.any((self.v > self.box.low) & (self.v < self.box.high), axis=0))
-            size = max(min(int(ROOM * np.count_nonzero(urgency > 0.0)), self.widest), int(ROOM * free))
-            rows = np.arange(n) if size >= n else np.sort(np.argpartition(urgency, n - size)[n - size :])
-        else:
-            rows = evenly_spread(self.problem.y, min(self.widest, n))
-        if len(rows) < NARROW * n:
-            self.part, self.goal, self.steps = (rows, self._narrowed(rows)), CLOSER * violation, 0
-            self.widest = int(WIDER * self.widest)
+        n = self.problem.operator.n
+        rows = rows_at_work(self, gains, self.widest)
+        if len(rows) < n:
+            self.part, self.steps = (rows, self._narrowed(rows)), 0
+            self.goal, self.widest = CLOSER * self.violation(gains), int(WIDER * self.widest)
 
     def _narrowed(self, rows: Array) -> Chunking:
         """Return a solver of the problem of some rows, all others fixed where they are."""
@@ -246,6 +245,34 @@ def default_chunk(n: int) -> int:
     (512, 724, 2289)
     """
     return int(min(LARGEST_CHUNK, max(CHUNK, CHUNK * (n / CHUNK_ROWS) ** 0.5)))
+
+
+def first_rows(n: int) -> int:
+    """Return how many of n rows the first W has.
+
+    >>> first_rows(10_000), first_rows(1_000_000)
+    (4096, 31250)
+    """
+    return max(FIRST_ROWS, n // FIRST_SHARE)
+
+
+def rows_at_work(state: BoxSolver, gains: Array, widest: int) -> Array:
+    """Return the rows that violate the conditions or are nearest to it, rising; all rows where these are most.
+
+    `widest` is how many there may be, unless free variables are more.
+    """
+    n, v, box = state.problem.operator.n, state.v, state.box
+    if v.any():
+        push = gains - (state.middle(gains) if state.problem.free else 0.0)
+        grow = np.max(push, axis=0, where=v < box.high, initial=NOT_URGENT)
+        fall = np.max(-push, axis=0, where=v > box.low, initial=NOT_URGENT)
+        urgency = np.maximum(grow, fall)
+        free = np.count_nonzero(np.any((v > box.low) & (v < box.high), axis=0))
+        size = max(min(int(ROOM * np.count_nonzero(urgency > 0.0)), widest), int(ROOM * free))
+        rows = np.arange(n) if size >= n else np.sort(np.argpartition(urgency, n - size)[n - size :])
+    else:
+        rows = evenly_spread(state.problem.y, min(widest, n))
+    return rows if len(rows) < NARROW * n else np.arange(n)
 
 
 def evenly_spread(y: Array, size: int) -> Array:
