@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import kernelweave as kw
 from kernelweave.cli.app import app
-from kernelweave.interpret import confusion_at_precision, top_kmers, weights_by_degree, weights_by_position
+from kernelweave.interpret import confusion_at_precision, top_kmers, top_ngrams, weights_by_degree, weights_by_position
 from kernelweave.io import write
 
 LENGTH = 70
@@ -39,6 +39,7 @@ def folder(tmp_path_factory):
         "degrees": kw.MKLClassifier([kw.WeightedDegree(3, only=k) for k in (1, 2, 3)], norm=2).fit(rows, LABELS[:120]),
         "classes": kw.MKLClassifier(WINDOWS, norm=2).fit(rows, three),
         "spectrum": kw.KernelClassifier(kw.Spectrum(3)).fit(rows, LABELS[:120]),
+        "both": kw.MKLClassifier([kw.WeightedDegree(3), kw.Spectrum(3)], norm=2).fit(rows, LABELS[:120]),
     }
     for name, model in models.items():
         kw.save(model, path / f"{name}.kw")
@@ -53,12 +54,28 @@ def records(kmers):
 def test_the_best_kmers_are_listed(folder):
     model = kw.load(folder / "one.kw")
     found = answer("inspect", folder / "one.kw")
-    assert found["kmers"] == records(top_kmers(model, 10))
+    assert found["kmers"] == records(top_kmers(model, 10, repeats=False))
     assert "weights_by_degree" not in found
-    assert answer("inspect", folder / "one.kw", "--top", 3, "-k", 2)["kmers"] == records(top_kmers(model, 3, 2))
+    assert answer("inspect", folder / "one.kw", "--top", 3, "-k", 2)["kmers"] == records(
+        top_kmers(model, 3, 2, repeats=False)
+    )
     best = top_kmers(model, 1)[0]
     lines = run("inspect", folder / "one.kw").stdout.splitlines()
     assert [best.kmer, str(best.position), f"{best.weight:+.4f}"] in [line.split() for line in lines]
+
+
+def test_positions_are_counted_from_an_origin(folder):
+    best = top_kmers(kw.load(folder / "one.kw"), 1)[0]
+    shown = run("inspect", folder / "one.kw", "--origin", 60).stdout
+    assert [best.kmer, str(best.position - 60), f"{best.weight:+.4f}"] in [line.split() for line in shown.splitlines()]
+    assert "in the order of how much what it adds varies over the support vectors" in shown
+
+
+def test_kernels_with_a_place_and_without_are_both_listed(folder):
+    model, found = kw.load(folder / "both.kw"), answer("inspect", folder / "both.kw", "--top", 3)
+    assert found["kmers"] == records(top_kmers(model, 3, repeats=False))
+    assert [gram["ngram"] for gram in found["ngrams"]] == [gram.ngram for gram in top_ngrams(model, 3)]
+    assert "Spectrum(3)" in run("inspect", folder / "both.kw").stdout.split("support vectors with it")[1]
 
 
 def test_learned_weights_are_told_as_the_kernels_divide_them(folder):
@@ -94,7 +111,7 @@ def test_what_was_learned_is_drawn(folder, tmp_path, model, options, drawn):
 def test_a_class_of_several_is_named(folder):
     assert "kmers" not in answer("inspect", folder / "classes.kw")
     found = answer("inspect", folder / "classes.kw", "--class", "z", "--top", 4)
-    assert found["kmers"] == records(top_kmers(kw.load(folder / "classes.kw"), 4, target="z"))
+    assert found["kmers"] == records(top_kmers(kw.load(folder / "classes.kw"), 4, target="z", repeats=False))
 
 
 @pytest.mark.parametrize(
@@ -107,6 +124,8 @@ def test_a_class_of_several_is_named(folder):
             ("spectrum.kw", "--plot", "p.png", "--draw", "degrees"),
             "--draw degrees is for kernels of k-mers at positions",
         ),
+        (("spectrum.kw", "--origin", 60), "--origin is for k-mers at positions, and this model has none"),
+        (("one.kw", "--draw", "poim"), "--draw says how to draw a picture; name its file with --plot"),
         (("one.kw", "--plot", "p.png", "--draw", "ngrams"), "--draw ngrams is for kernels that count n-grams"),
         (("one.kw", "--plot", "p.png", "--draw", "positions"), "has one kernel, whose weights are as given"),
         (("one.kw", "--plot", "p.png", "--draw", "degrees"), "has one kernel, whose weights are as given"),

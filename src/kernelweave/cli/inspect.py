@@ -71,7 +71,7 @@ def inspect(model: o.Model, explaining: o.Explaining, show: o.Show) -> None:
         learned = _learned(core, model, explaining)
     shown = [("file", file), *_lines(found, fitted), *explain.lines(learned)]
     say.result({**values, **learned}, shown + ([("picture", learned["plot"])] if "plot" in learned else []))
-    explain.table(learned, say)
+    explain.tables(learned, explaining.origin or 0, say)
 
 
 def _checkpoint(path: str, progress: dict[str, Any], say: Output) -> None:
@@ -94,20 +94,22 @@ def _learned(core: Any, model: str, e: o.Explaining) -> dict[str, Any]:
     from kernelweave.interpret.motifs import needs_motifs
 
     learned: dict[str, Any] = {}
-    if e.plot is None and (e.draw is not None or e.origin is not None):
-        raise ValueError("--draw and --origin say how to draw a picture; name its file with --plot.")
-    shows = readable(core)
+    if e.plot is None and e.draw is not None:
+        raise ValueError("--draw says how to draw a picture; name its file with --plot.")
+    shows, motifs = readable(core), needs_motifs(core)
+    if e.plot is None and e.origin is not None and "positions" not in shows:
+        raise ValueError("--origin is for k-mers at positions, and this model has none.")
     if "positions" in shows:
         learned = explain.explained(core, e.top, e.length, e.target)
-    elif needs_motifs(core):
-        learned = explain.motifs(core, e.top, e.length, e.target)
+    if motifs:
+        learned |= explain.motifs(core, e.top, e.length, e.target)
     elif "strings" in shows:
-        learned = explain.counted(core, e.top, e.length, e.target)
+        learned |= explain.counted(core, e.top, e.length, e.target)
     elif "features" in shows and e.plot is None and e.length is None:
         learned = explain.weighted(core, e.top, e.target)
     elif "features" in shows:
         raise ValueError(f"{model} keeps weights of features, which are listed, not drawn; use --top.")
-    elif any(given is not None for given in (e.plot, e.top, e.length, e.target)):
+    if not shows and not motifs and any(given is not None for given in (e.plot, e.top, e.length, e.target)):
         raise ValueError(
             f"{model} compares no k-mers and no n-grams, so that there are none to list or draw; "
             "--top, --length, --class and --plot are for models with a kernel such as wd:20 or ngram:2."

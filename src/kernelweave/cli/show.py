@@ -42,13 +42,13 @@ class Output:
         for name, text in lines:
             typer.echo(f"{name:<{WIDTH}}{text}")
 
-    def table(self, columns: list[str], rows: list[list[Any]]) -> None:
-        """Draw a table, for people only."""
+    def table(self, columns: list[str], rows: list[list[Any]], caption: str | None = None) -> None:
+        """Draw a table, for people only, and say below it what is not plain from it."""
         from rich.box import SIMPLE_HEAD
         from rich.console import Console
         from rich.table import Table
 
-        drawn = Table(box=SIMPLE_HEAD, pad_edge=False)
+        drawn = Table(box=SIMPLE_HEAD, pad_edge=False, caption=caption, caption_justify="left")
         for place, name in enumerate(columns):
             least = max((len(str(row[place])) for row in rows), default=0) if place else None
             drawn.add_column(name, justify="right" if place else "left", no_wrap=True, min_width=least)

@@ -18,6 +18,7 @@ QUICK = 40_000_000
 """k-mers of support rows that are looked through within about two seconds; more are looked through only if asked."""
 QUICK_LETTERS = 2_000_000
 """Letters, or arcs, of support rows whose n-grams are looked through without being asked for."""
+ORDER = "in the order of how much what it adds varies over the support vectors"
 _WHICH = "The model has a decision value for each of its classes; name one of them with --class."
 
 
@@ -76,7 +77,7 @@ def explained(core: Any, top: int | None, k: int | None, target: Any) -> dict[st
             raise ValueError(_WHICH)
         return found
     if top is not None or k is not None or len(core.support_) * cell_weights(core, target=target).size <= QUICK:
-        found["kmers"] = [asdict(kmer) for kmer in top_kmers(core, top or SHOWN, k, target=target)]
+        found["kmers"] = [asdict(kmer) for kmer in top_kmers(core, top or SHOWN, k, target=target, repeats=False)]
     return found
 
 
@@ -117,24 +118,19 @@ def lines(found: dict[str, Any]) -> list[tuple[str, str]]:
     return said
 
 
-def table(found: dict[str, Any], say: Output) -> None:
-    """List the best k-mers, or n-grams."""
-    if found.get("kmers") and not say.as_json:
-        rows = [[kmer["kmer"], kmer["position"], f"{kmer['weight']:+.4f}"] for kmer in found["kmers"]]
-        say.table(["k-mer", "position", "adds to the decision value"], rows)
-    grams = found.get("ngrams") or found.get("motifs")
-    if grams and not say.as_json:
-        several = len({gram["kernel"] for gram in grams}) > 1
+def tables(found: dict[str, Any], origin: int, say: Output) -> None:
+    """List the best k-mers at positions, counted from `origin`, the best n-grams or motifs, and the best features."""
+    if say.as_json:
+        return
+    if found.get("kmers"):
+        rows = [[kmer["kmer"], kmer["position"] - origin, f"{kmer['weight']:+.4f}"] for kmer in found["kmers"]]
+        say.table(["k-mer", "position", "adds to the decision value"], rows, ORDER)
+    if grams := found.get("ngrams") or found.get("motifs"):
+        several = "kmers" in found or len({gram["kernel"] for gram in grams}) > 1
         rows = [[g["ngram"], g["rows"], f"{g['weight']:+.4f}", *[g["kernel"]] * several] for g in grams]
-        heads = [
-            "n-gram" if "ngrams" in found else "motif",
-            "support vectors with it",
-            "adds to the decision value",
-            *["kernel"] * several,
-        ]
-        say.table(heads, rows)
-
-    if found.get("features") and not say.as_json:
+        heads = ["support vectors with it", "adds to the decision value", *["kernel"] * several]
+        say.table(["n-gram" if "ngrams" in found else "motif", *heads], rows, ORDER)
+    if found.get("features"):
         rows = [[str(one["feature"]), f"{one['weight']:+.4f}", one["kernel"]] for one in found["features"]]
         say.table(["feature", "adds to the decision value, each", "kernel"], rows)
 

@@ -87,7 +87,7 @@ class Explaining:
             metavar="NAME",
         ),
     ] = None
-    origin: Annotated[int | None, option(WHAT, "Position that pictures show as 0, the splice site for example.")] = None
+    origin: Annotated[int | None, option(WHAT, "Position that is shown as 0, the splice site for example.")] = None
 
 
 @dataclass(frozen=True)
