@@ -148,7 +148,7 @@ class Cells:
         if '"' not in line:
             return line.split(self.delimiter)
         try:
-            return next(csv.reader([line], delimiter=self.delimiter))
+            return next(csv.reader([line], delimiter=self.delimiter, strict=True))
         except csv.Error as error:
             number = self.numbers[self.lines.index(line)]
             raise ValueError(f"{self.path}:{number}: the quotes of this line cannot be read ({error}).") from None
