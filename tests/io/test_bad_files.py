@@ -60,6 +60,21 @@ TABLE: dict[str, tuple[str | bytes, dict, str]] = {
         {"alphabet": "dna"},
         r"bad:3: row 1 \(b\) has the unknown letter 'Q' at position 5; the dna alphabet has ACGT",
     ),
+    "label here, a long name there": (
+        ">a label=1\nA\n>" + "b" * 5000 + "\nA\n",
+        {},
+        r"bad:3: b{40}\.\.\. has no label=, but other headers have one",
+    ),
+    "long names of columns": (
+        ",".join(f"column{n}" for n in range(500)) + "\n" + ",".join(["1"] * 500) + "\n",
+        {"format": "table", "label": "c"},
+        r"bad has no label column 'c'; its columns are column0, .{100,200}\.\.\.\.",
+    ),
+    "not a number in a long column": (
+        "a," + "b" * 5000 + "\n1,2\n1,x4\n",
+        {"format": "table"},
+        r"bad:3, column 'b{40}'\.\.\.: 'x4' is not a number",
+    ),
     "label here and there": (">a label=1\nA\n>b\nA\n", {}, "bad:3: b has no label=, but other headers have one"),
     "label there and here": (">a\nA\n>b label=1\nA\n", {}, "bad:1: a has no label=, but other headers have one"),
     "fastq cut": ("@r\nACGT\n+\nIIII\n@s\nACG\n+\nII", {}, r"bad:8: .*[Ll]ength"),

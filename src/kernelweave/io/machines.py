@@ -79,6 +79,10 @@ class Machine:
         return ParameterError("{place}: {name}: {reason}.", place=place, name=name, reason=reason)
 
 
+LISTED = 200
+"""Letters of a list of names in a sentence."""
+
+
 def shown(text: str, longest: int = 40) -> str:
     """Return a text in quotes, cut where it is too long for a sentence."""
     return repr(text) if len(text) <= longest else repr(text[:longest]) + "..."

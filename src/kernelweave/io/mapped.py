@@ -18,6 +18,7 @@ from typing import IO
 import numpy as np
 
 from kernelweave.data.atomic import PathLike
+from kernelweave.io.machines import shown
 
 Array = np.ndarray
 LOCAL_HEADER = 30
@@ -96,7 +97,7 @@ def _mapped(path: PathLike, file: IO[bytes], info: zipfile.ZipInfo) -> Array:
     """Return the array of one entry."""
     name = info.filename.removesuffix(".npy")
     if info.compress_type != zipfile.ZIP_STORED:
-        raise Unmappable(f": the array {name!r} is compressed, so it cannot be mapped; write it with numpy.savez.")
+        raise Unmappable(f": the array {shown(name)} is compressed, so it cannot be mapped; write it with numpy.savez.")
     file.seek(info.header_offset)
     header = file.read(LOCAL_HEADER)
     lengths = int.from_bytes(header[26:28], "little"), int.from_bytes(header[28:30], "little")
@@ -104,7 +105,7 @@ def _mapped(path: PathLike, file: IO[bytes], info: zipfile.ZipInfo) -> Array:
     try:
         shape, fortran, dtype = array_header(file)
     except DAMAGED:
-        raise Unmappable(f" cannot be mapped as npz: its array {name!r} has no header of NumPy.") from None
+        raise Unmappable(f" cannot be mapped as npz: its array {shown(name)} has no header of NumPy.") from None
     if dtype.hasobject:
         raise Unmappable(" cannot be mapped as npz: it holds Python objects, which are never loaded.")
     if 0 in shape:

@@ -13,6 +13,7 @@ from kernelweave.io.collect import Collector
 from kernelweave.io.dataset import Dataset, parse_labels
 from kernelweave.io.formats.table import Cells
 from kernelweave.io.header import ID_NAMES, LABEL_NAMES, guess_delimiter, is_number, names_sequences
+from kernelweave.io.machines import shown
 from kernelweave.io.registry import BY_LINES, Format, register
 
 SEEN = 50
@@ -65,7 +66,7 @@ def read(
     if at is None:
         raise ValueError(f"{path} has no column that is plainly the one of the sequences; name it, or give its number.")
     if all(map(is_number, table.column(at))):
-        name = at if table.names is None else repr(table.names[at])
+        name = at if table.names is None else shown(table.names[at])
         raise ValueError(f"{path} holds numbers in column {name}, no sequences.")
     y, ids, groups = (
         None if place is None else _column(table, place, what)

@@ -16,6 +16,7 @@ from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.data.strings.sequences import Sequences
 from kernelweave.io.collect import Collector, Part
 from kernelweave.io.dataset import Dataset, check_rows, label_text, parse_labels
+from kernelweave.io.machines import shorter
 from kernelweave.io.registry import BY_MARK, Format, register
 from kernelweave.io.source import READ_AT_ONCE, blocks, head, open_binary, spans
 
@@ -141,7 +142,7 @@ class Labels:
                 self.first_without = (line, name)
             if self.found and self.first_without is not None:
                 line, name = self.first_without
-                raise ValueError(f"{self.path}:{line}: {name} has no {self.key}=, but other headers have one.")
+                raise ValueError(f"{self.path}:{line}: {shorter(name)} has no {self.key}=, but other headers have one.")
 
     def finish(self) -> Array | None:
         """Return the labels, None where no header has one."""

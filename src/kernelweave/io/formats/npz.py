@@ -10,6 +10,7 @@ from kernelweave.data.atomic import PathLike, open_aside
 from kernelweave.data.kinds import blocks_of
 from kernelweave.data.views import Views
 from kernelweave.io.dataset import Dataset, check_rows
+from kernelweave.io.machines import LISTED, shorter
 from kernelweave.io.mapped import DAMAGED, Oversized, check_sizes, mapped_arrays
 from kernelweave.io.registry import BY_MAGIC, Format, register
 from kernelweave.io.source import head, open_binary
@@ -45,7 +46,9 @@ def read(path: PathLike, label: str | None = "auto", mmap: bool = False) -> Data
     y = _pop(arrays, LABEL_NAMES) if label == "auto" else None
     if label not in (None, "auto"):
         if label not in arrays:
-            raise ValueError(f"{path} has no array {label!r} of labels; it has {', '.join(arrays) or 'none'}.")
+            raise ValueError(
+                f"{path} has no array {label!r} of labels; it has {shorter(', '.join(arrays) or 'none', LISTED)}."
+            )
         y = arrays.pop(label)
     ids = _pop(arrays, ID_NAMES)
     if not arrays:

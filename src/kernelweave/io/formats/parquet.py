@@ -15,6 +15,7 @@ from kernelweave.data.strings.alphabet import Alphabet
 from kernelweave.io.collect import Collector
 from kernelweave.io.dataset import Dataset
 from kernelweave.io.header import ID_NAMES, LABEL_NAMES, SEQUENCE_NAMES
+from kernelweave.io.machines import shown
 from kernelweave.io.registry import BY_MAGIC, Format, register
 from kernelweave.io.source import head
 
@@ -176,8 +177,8 @@ def _numbers(path: PathLike, name: str, column: Any) -> Array:
     values = column.to_numpy(zero_copy_only=False)
     if values.dtype.kind not in "biuf":
         raise ValueError(
-            f"{path}: the column {name!r} holds {column.type}, expected numbers; one of sequences or texts is named by "
-            "sequence (--sequence)."
+            f"{path}: the column {shown(name)} holds {column.type}, expected numbers; one of sequences or texts is "
+            "named by sequence (--sequence)."
         )
     return values.astype(np.float64)
 

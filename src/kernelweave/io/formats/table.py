@@ -14,7 +14,7 @@ from kernelweave.data.errors import Metavar, ParameterError
 from kernelweave.io.collect import check_unique_names
 from kernelweave.io.dataset import Dataset, check_options, check_rows, label_text, parse_labels
 from kernelweave.io.header import ID_NAMES, LABEL_NAMES, guess_delimiter
-from kernelweave.io.machines import shown
+from kernelweave.io.machines import LISTED, shorter, shown
 from kernelweave.io.numbers import LONGEST_NUMBER, almost_number, is_number
 from kernelweave.io.registry import BY_LINES, Format, register
 from kernelweave.io.source import numbered_lines
@@ -195,7 +195,7 @@ class Cells:
         except ValueError:
             number = self.n_columns
         if not -self.n_columns <= number < self.n_columns:
-            known = f"0 to {self.n_columns - 1}" if self.names is None else ", ".join(self.names)
+            known = f"0 to {self.n_columns - 1}" if self.names is None else shorter(", ".join(self.names), LISTED)
             raise ValueError(f"{self.path} has no {what} column {column!r}; its columns are {known}.")
         return number % self.n_columns
 

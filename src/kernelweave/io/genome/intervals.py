@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from kernelweave.data.atomic import PathLike, open_aside
 from kernelweave.data.errors import Metavar, ParameterError
+from kernelweave.io.machines import shown
 from kernelweave.io.source import numbered_lines
 
 FEWEST = 3
@@ -122,7 +123,7 @@ def _interval(path: PathLike, number: int, text: str) -> Interval:
     seqid, first, last = (cell.strip() for cell in cells[:FEWEST])
     for what, cell in (("start", first), ("end", last)):
         if not WHOLE.fullmatch(cell):
-            raise ValueError(f"{path}:{number}: the {what} {cell!r} is not a whole number, 0 or more.")
+            raise ValueError(f"{path}:{number}: the {what} {shown(cell)} is not a whole number, 0 or more.")
     start, end = int(first), int(last)
     if start >= end:
         raise ValueError(f"{path}:{number}: the interval ends at {end}, which is not behind its start, {start}.")
@@ -138,7 +139,7 @@ def _summit(path: PathLike, number: int, cells: list[str], start: int) -> int | 
     if len(cells) != NARROW_PEAK or cells[-1].strip() == "-1":
         return None
     if not WHOLE.fullmatch(cells[-1].strip()):
-        raise ValueError(f"{path}:{number}: the summit {cells[-1]!r} is not a whole number, -1 for none.")
+        raise ValueError(f"{path}:{number}: the summit {shown(cells[-1])} is not a whole number, -1 for none.")
     return start + int(cells[-1])
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from kernelweave.data.atomic import PathLike
 from kernelweave.io.genome.index import Record, records
+from kernelweave.io.machines import shown
 from kernelweave.io.source import head, is_packed
 
 Array = np.ndarray
@@ -185,4 +186,4 @@ class _Packed:
 
 def _check_new(path: PathLike, name: str, known: object) -> None:
     if name in known:  # type: ignore[operator]
-        raise ValueError(f"{path} has two sequences {name!r}; intervals of it would be ambiguous.")
+        raise ValueError(f"{path} has two sequences {shown(name)}; intervals of it would be ambiguous.")
