@@ -30,6 +30,15 @@ def test_several_kernels_get_a_weight_each(tmp_path):
     assert kw.load(tmp_path / "m.kw").predict(X).shape == (120,)
 
 
+def test_windows_are_asked_for_as_they_print(tmp_path):
+    X, y = kw.datasets.make_splice(120, random_state=3)
+    write(tmp_path / "sites.tsv", X, y)
+    windows = kw.WeightedDegree(3).per_position(window=50)
+    found = trained(tmp_path / "sites.tsv", "--out", tmp_path / "m.kw", "--kernel", repr(windows), "--norm", 2)
+    assert [kernel["name"] for kernel in found["kernel"]] == [repr(one) for one in windows.unrolled(X)]
+    assert kw.load(tmp_path / "m.kw").normalize == "trace"
+
+
 def test_a_norm_asks_for_a_weight_per_view(tmp_path):
     rng = np.random.default_rng(0)
     signal, noise = rng.normal(size=(80, 2)), rng.normal(size=(80, 3))

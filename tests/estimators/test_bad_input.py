@@ -130,6 +130,10 @@ LIBRARY = {
         lambda d: fit({"t": ["ACGT", float("nan"), "CCGT"]}, kernel=kw.Spectrum(2).on("t")),
         "In the view 't': Row 1 is nan, but row 0 is a text",
     ),
+    "texts in a table": (
+        lambda d: fit(pytest.importorskip("pandas").DataFrame({"n": [1, 2, 3], "s": ["ACGT", "AGGT", "CCGT"]})),
+        r"The column 's' of X holds texts such as 'ACGT', expected numbers; kw\.ViewTransformer makes views",
+    ),
     "a single text": (
         lambda d: fit(["ACGT", "AGGT", "CCGT"], kernel="spectrum:2").predict("ACGT"),
         "Expected rows, got a single text; put it in a list",

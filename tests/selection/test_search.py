@@ -186,3 +186,8 @@ def test_folds_on_the_rows_that_count_are_certified_on_all(loss, intercept, monk
     np.testing.assert_allclose(found.out_of_fold_, alone, atol=0.02)
     several = kw.search(model.set_params(n_jobs=2), rows, labels, grid, cv=folds, scoring="auroc")
     np.testing.assert_array_equal(several.out_of_fold_, found.out_of_fold_)
+
+
+def test_a_parameter_in_other_letters_is_told_apart():
+    with pytest.raises(ValueError, match=r"grid\['c'\] is no parameter of KernelClassifier; did you mean 'C'\?"):
+        kw.search(kw.KernelClassifier(kw.Linear()), np.eye(20), np.arange(20) % 2, {"c": [1.0, 2.0]})

@@ -270,4 +270,18 @@ def check_list(X: Any) -> None:
         )
 
 
+def check_frame(X: Any) -> None:
+    """Raise where X is a DataFrame with a column of texts."""
+    if not hasattr(X, "columns") or is_sparse(X):
+        return
+    for name in X.columns:
+        values = np.asarray(X[name])
+        text = next((one for one in values if isinstance(one, str)), None) if values.dtype.kind in "OUT" else None
+        if text is not None:
+            raise ValueError(
+                f"The column {name!r} of X holds texts such as {text!r}, expected numbers; kw.ViewTransformer makes "
+                f"views of columns of several kinds, and sequences or texts alone are one column: X[{name!r}]."
+            )
+
+
 register(TableKind())

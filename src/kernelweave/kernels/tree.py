@@ -82,7 +82,8 @@ def leaves(kernel: Kernel) -> Iterator[Leaf]:
 def _below(node: Kernel, factor: float, view: tuple[Any, ...], path: tuple[Kernel, ...]) -> Iterator[Leaf]:
     inside = getattr(node, "children", None)
     if inside is None:
-        raise TypeError(f"{type(path[-1]).__name__} needs kernels, but got {node!r}.")
+        whose = type(path[-1]).__name__ if path else "An estimator"
+        raise TypeError(f"{whose} needs kernels, but got {node!r}.")
     children = inside()
     if not children:
         yield Leaf(node, factor, view, path)

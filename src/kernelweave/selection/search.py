@@ -142,6 +142,7 @@ def search(
         )
     task = _task(model)
     settings, groups = _settings(grid), groups_of(X, groups) if isinstance(groups, str) else groups
+    _check_names(model, settings)
     rows = _Rows(model, X, y, sample_weight, Score(scoring, task))
     rows.score.check(rows.classes)
     folds = splits(cv, rows.targets.y, groups, task == "classification", random_state)
@@ -291,6 +292,14 @@ def _halved(
         best = np.argsort(np.where(np.isnan(scores), np.inf, -scores), kind="stable")[:keep]
         alive = sorted(alive[i] for i in best)
     return rounds, alive
+
+
+def _check_names(model: Any, settings: list[Setting]) -> None:
+    """Raise where a grid names a parameter in other letters than the estimator does."""
+    known = {name.lower(): name for name in model.get_params()}
+    for name in set().union(*settings) - set(known.values()):
+        if meant := known.get(name.lower()):
+            raise ValueError(f"grid[{name!r}] is no parameter of {type(model).__name__}; did you mean {meant!r}?")
 
 
 def _settings(grid: Any) -> list[Setting]:

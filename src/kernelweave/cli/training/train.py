@@ -205,6 +205,7 @@ def _choose_kernel(model: Any, X: Any, y: Any, asked: list[Any], learning: o.Lea
     from kernelweave.data.kinds import blocks_of
     from kernelweave.estimators.defaults import Usual, divided, on_views, usual_kernels, usual_scaling
     from kernelweave.estimators.targets import target_values
+    from kernelweave.kernels import Windows
 
     known = model.get_params(deep=False)
     if learning.kernels is not None and "kernels" not in known:
@@ -212,6 +213,8 @@ def _choose_kernel(model: Any, X: Any, y: Any, asked: list[Any], learning: o.Lea
     many, views = "kernels" in known, blocks_of(X)
     if not many and len(asked) > 1:
         raise ValueError(f"--model kernel learns with one kernel, but --kernel was given {len(asked)} times.")
+    if not many and any(isinstance(kernel, Windows) for kernel in asked):
+        raise ValueError(f"{asked[0]!r} is a kernel for each window, but --model kernel learns with one kernel.")
     if learning.kernels is not None:
         kernels, why, _ = divided(learning.kernels, asked, X)
     elif not asked:
@@ -222,7 +225,8 @@ def _choose_kernel(model: Any, X: Any, y: Any, asked: list[Any], learning: o.Lea
         kernels, why, _ = on_views([kernel.on(name) for kernel in asked for name in views], "as asked", many)
     else:
         kernels, why, _ = Usual(asked, "as asked")
-    scaling = learning.normalize or usual_scaling(kernels, X, many) or "none"
+    inside = [kernel.kernel if isinstance(kernel, Windows) else kernel for kernel in kernels]
+    scaling = learning.normalize or usual_scaling(inside, X, many) or "none"
     model.set_params(**{"kernels": kernels} if many else {"kernel": kernels[0]})
     model.set_params(normalize=None if scaling == "none" else scaling)
     say.note("kernels" if many else "kernel", f"{', '.join(map(repr, kernels))}, {why}; normalized: {scaling}")

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from kernelweave.data import Views
 from kernelweave.data.kinds import blocks_of, convert, describe, kind_of, matched, named
-from kernelweave.data.tables import canonical, check_list, first_not_finite, is_sparse
+from kernelweave.data.tables import canonical, check_frame, check_list, first_not_finite, is_sparse
 from kernelweave.kernels import Kernel
 from kernelweave.kernels.reference import matrix_views
 from kernelweave.kernels.tree import On, leaves
@@ -155,6 +155,7 @@ def _checked_table(estimator: Any, X: Any, **options: Any) -> Any:
         )
     except ValueError:
         check_list(X)  # says which row of a list is wrong
+        check_frame(X)  # or which column of a DataFrame
         raise
     X = canonical(X) if is_sparse(X) else X
     place = first_not_finite(X)
