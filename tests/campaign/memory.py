@@ -25,14 +25,14 @@ from kernelweave.solvers.svm import SVM_SOLVERS
 
 from .judging import refusal
 from .stage import Outcome, Stage
-from .workers import peak_memory
+from .workers import PATIENCE, peak_memory, processor_seconds
 
 LIMITS = ("1MB", "20MB", "150MB")
 SPACE = 100 << 20
 """Bytes beside the limit: what Python, NumPy and compiled loops take while they work."""
 SECONDS, LATEST = 6.0, 120.0
-"""A fit that takes more processor time, or longer by the clock, is ended; what it took until then counts: rows are held
-before the first step."""
+"""Seconds of the processor after which a fit is asked to end, and is ended; what it took until then counts: rows are
+held before the first step."""
 ROWS, FEWER = 4000, 1500
 SMOOTH = ("newton", "interior_point", "block_coordinate", "svrg", "proximal_gradient", "ufo", "obscure")
 """Solvers that are asked for a smooth loss."""
@@ -226,8 +226,8 @@ def _time_is_up(*_: Any) -> None:
 
 def _ended(child: int) -> int:
     """Wait for a child, and end one that does not answer to its alarm."""
-    deadline = time.monotonic() + LATEST
-    while time.monotonic() < deadline:
+    began = time.monotonic()
+    while max(processor_seconds(child), (time.monotonic() - began) / PATIENCE) < LATEST:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             return status

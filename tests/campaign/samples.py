@@ -240,7 +240,7 @@ def _stores(folder: Path) -> list[Sample]:
     for name, (X, y) in rows.items():
         home = folder / f"{name}.kws"
         write_store(home, X, y)
-        files = {path.name: path.read_bytes() for path in home.iterdir()}
+        files = {path.name: path.read_bytes() for path in sorted(home.iterdir())}
         for file, data in files.items():
             others = {other: content for other, content in files.items() if other != file}
             kind = "manifest" if file == MANIFEST else "part"
