@@ -3,6 +3,7 @@
     python benchmarks/mkl_speed.py                 # ours to 1 % and 0.01 % against the loop to 1 %
     python benchmarks/mkl_speed.py --clarabel      # ours to 0.01 % against cvxpy + Clarabel (minutes)
     python benchmarks/mkl_speed.py --solvers       # our solvers for the hinge loss against each other
+    python benchmarks/mkl_speed.py --solvers --only silp silp_chunking --tol 1e-3 --cap 120
 
 Rows are standardised.  The kernels, 10 Gaussians (sigma = 2^-3 ... 2^6) and polynomials of degree 1 to 3 on each of 30
 features and on all of them, have a mean diagonal of 1.  Both sides start from the table: the time includes the
@@ -86,23 +87,23 @@ def exact_solvers() -> list[str]:
 
 
 def compare_solvers(n: int, C: float, options: argparse.Namespace) -> list[Row]:
-    """Time each of our solvers for p = 1 to 1 %, stopped after the time allowed."""
+    """Time each of our solvers for p = 1 to one gap, stopped after the time allowed."""
     X, y, _, _ = split(*uci("wdbc"), n)
     check = from_stack(gram_stack(X, SIGMAS, DEGREES))
     rows = []
-    for name in exact_solvers():
-        run = timed(partial(ours, X, y, C, COARSE, name, callbacks=(time_cap(options.cap),)))
+    for name in options.only or exact_solvers():
+        run = timed(partial(ours, X, y, C, options.tol, name, callbacks=(time_cap(options.cap),)))
         found = score_model(check, y, run.result)
-        rows.append(row(n, C, name, COARSE, run, found, run.result.n_iter_) | {"reached": run.result.converged_})
+        rows.append(row(n, C, name, options.tol, run, found, run.result.n_iter_) | {"reached": run.result.converged_})
         print(show(rows[-1:]), flush=True)
     return rows
 
 
-def warm_up(solvers: bool) -> None:
+def warm_up(solvers: list[str]) -> None:
     """Compile every path that will be timed, in both precisions of the Gram matrices."""
     X, y, _, _ = split(*uci("wdbc"), WARM_UP_ROWS)
     single = 4 * (len(many_kernels(X.shape[1])) + 1) * WARM_UP_ROWS**2
-    for name in exact_solvers() if solvers else ["auto"]:
+    for name in solvers or ["auto"]:
         for limit in (single, 2 * single):
             ours(X, y, 1.0, COARSE, name, memory_limit=limit, max_iter=20)
 
@@ -152,9 +153,12 @@ def main() -> None:
     parser.add_argument("--clarabel", action="store_true", help="compare with the exact conic solver")
     parser.add_argument("--solvers", action="store_true", help="compare our solvers with each other")
     parser.add_argument("--cap", type=float, default=10.0, help="seconds allowed to each of our solvers")
+    parser.add_argument("--only", nargs="+", default=[], help="with --solvers: these of them")
+    parser.add_argument("--tol", type=float, default=COARSE, help="with --solvers: the gap to be reached")
     options = parser.parse_args()
     options.tols = (FINE,) if options.clarabel else (COARSE, FINE)
-    warm_up(options.solvers)
+    chosen = options.only or exact_solvers()
+    warm_up(chosen if options.solvers else [])
     print(conditions("scikit-learn", "highspy", *(["cvxpy", "clarabel"] if options.clarabel else [])))
     print(f"compiled by small fits first, not counted; building of kernels counted; ours best of {options.repeats}")
     rows: list[Row] = []
@@ -163,7 +167,13 @@ def main() -> None:
             rows += (compare_solvers if options.solvers else compare)(n, C, options)
             print(f"{n} rows, C = {C:g}: done", flush=True)
     print(show(rows))
-    name = "mkl_solvers" if options.solvers else "mkl_exact" if options.clarabel else "mkl_speed"
+    name = (
+        "_".join(["mkl_solvers", *options.only])
+        if options.solvers
+        else "mkl_exact"
+        if options.clarabel
+        else "mkl_speed"
+    )
     print(write_csv(name, rows))
     if not options.solvers:
         print(write_picture(name, draw(rows)))
