@@ -94,6 +94,23 @@ def write_csv(name: str, rows: Sequence[Row]) -> Path:
     return path.relative_to(ROOT)
 
 
+def stored(name: str) -> list[Row]:
+    """Return the rows of a table as a former run has written them."""
+    with (RESULTS / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return [{key: _value(text) for key, text in row.items()} for row in csv.DictReader(file)]
+
+
+def _value(text: str) -> Any:
+    if text in ("True", "False"):
+        return text == "True"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
 def write_picture(name: str, figure: Any) -> Path:
     """Write a figure to ``results/name.png`` and return the path from the project's root."""
     RESULTS.mkdir(exist_ok=True)

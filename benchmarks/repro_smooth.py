@@ -32,7 +32,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from threadpoolctl import threadpool_limits
 
 import kernelweave as kw
-from common import ROOT, Row, conditions, show, write_csv, write_picture
+from common import ROOT, Row, conditions, show, stored, write_csv, write_picture
 from kernelweave.plots.style import BLUE, GREY, figure, quiet
 from repro_smooth_fit import METHODS, Chosen, Outcome, Split, choose, compare, kernel_split, linear_split
 
@@ -98,6 +98,7 @@ def line(name: str, splits: list[Split], outcomes: dict[str, Outcome], paper: tu
     row["smoothing"] = outcomes["smooth"].smoothing
     row["C"] = "/".join(f"{outcomes[method].C:g}" for method in METHODS)
     row["L1 used"] = round(float(outcomes["L1"].used.mean()), 1)
+    row["effective"] = "/".join(f"{outcomes[method].effective.mean():.1f}" for method in METHODS[:3])
     row["seconds"] = "/".join(f"{outcomes[method].seconds.mean():.2g}" for method in METHODS)
     row["worst gap"] = "/".join(f"{outcomes[method].gap.max():.2g}" for method in METHODS[:3])
     return row
@@ -133,21 +134,33 @@ def draw_toy(made: list[tuple[int, dict[str, Outcome]]]) -> Any:
     return fig
 
 
-def draw_tables(made: dict[str, dict[str, Outcome]]) -> Any:
-    """Return a figure of the accuracies on real data."""
-    fig, ax = figure(1, 1, (1.8 + 1.5 * len(made), 4.0))
-    for place, (_, found) in enumerate(made.items()):
+def chosen_before(row: Row) -> dict[str, Chosen]:
+    """Return what a table says was chosen for each method."""
+    costs = str(row["C"]).split("/")
+    return {m: (float(C), float(row["smoothing"]) if m == "smooth" else None) for m, C in zip(METHODS, costs)}
+
+
+def draw_tables(table: list[Row]) -> Any:
+    """Return a figure of the accuracies on real data; the bars beside our marks are the paper's means."""
+    fig, ax = figure(1, 1, (1.8 + 1.5 * len(table), 4.0))
+    for place, row in enumerate(table):
         for i, method in enumerate(METHODS):
-            accuracy = 100 * found[method].accuracy
+            mean, deviation = (float(text) for text in str(row[method]).split("±"))
+            x, printed = place + 0.17 * (i - 1.5), str(row.get(f"{method} paper", ""))
             ax.errorbar(
-                place + 0.17 * (i - 1.5), accuracy.mean(), accuracy.std(), color=HUES[method],
-                marker=MARKERS[method], capsize=3, label=method if place == 0 else None,
+                x, mean, deviation, color=HUES[method], marker=MARKERS[method], capsize=3,
+                label=method if place == 0 else None,
             )  # fmt: skip
-    ax.set_xticks(range(len(made)), list(made), fontsize=9)
+            if "±" in printed:
+                ax.plot(
+                    x + 0.06, float(printed.split("±")[0]), "_", color=HUES[method], markersize=11, markeredgewidth=2
+                )
+    ax.plot([], [], "_", color="#333333", markersize=11, markeredgewidth=2, label="paper")
+    ax.set_xticks(range(len(table)), [str(row["data"]) for row in table], fontsize=9)
     ax.set_ylabel("test accuracy (%), mean and standard deviation")
     quiet(ax)
     ax.grid(False, axis="x")
-    ax.legend(frameon=False, ncols=4, loc="lower left", bbox_to_anchor=(0, 1.0))
+    ax.legend(frameon=False, ncols=5, loc="lower left", bbox_to_anchor=(0, 1.0))
     return fig
 
 
@@ -165,7 +178,7 @@ def toy(options: Any) -> None:
 
 
 def real(options: Any) -> None:
-    rows, made = [], {}
+    rows, former = [], {row["data"]: row for row in stored("repro_smooth_tables")} if options.chosen else {}
     tasks: list[tuple[str, Any, tuple[str, str, str]]] = []
     if "uci" in options.only:
         tasks += [(name, lambda n=name: uci_splits(n, options.repeats), PAPER_UCI[name]) for name in PAPER_UCI]
@@ -176,11 +189,11 @@ def real(options: Any) -> None:
             tasks.append((name, lambda a=path, b=labels, c=fewest: text_splits(a, b, c, options.repeats), paper))
     for name, load, paper in tasks:
         splits = load()
-        row, made[name] = study(name, splits, paper, choose(splits[: options.select]))
-        rows.append(row)
+        chosen = chosen_before(former[name]) if name in former else choose(splits[: options.select])
+        rows.append(study(name, splits, paper, chosen)[0])
     print(show(rows))
     print(write_csv("repro_smooth_tables", rows))
-    print(write_picture("repro_smooth_tables", draw_tables(made)))
+    print(write_picture("repro_smooth_tables", draw_tables(rows)))
 
 
 def main() -> None:
@@ -189,7 +202,14 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--select", type=int, default=6, help="splits on which C and smoothing are chosen")
     parser.add_argument("--terms", type=int, nargs=2, default=[3, 6], help="fewest documents of a term, per task")
+    parser.add_argument(
+        "--chosen", action="store_true", help="C and smoothing of the tables there are, not chosen anew"
+    )
+    parser.add_argument("--redraw", action="store_true", help="draw the tables there are")
     options = parser.parse_args()
+    if options.redraw:
+        print(write_picture("repro_smooth_tables", draw_tables(stored("repro_smooth_tables"))))
+        return
     print(conditions("scikit-learn"), flush=True)
     with threadpool_limits(1):
         if "toy" in options.only:

@@ -120,12 +120,16 @@ def select(splits: list[Split], method: str) -> Chosen:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Accuracies, seconds, gaps and numbers of kernels in use, one for each split, and what was chosen."""
+    """Accuracies, seconds, gaps, numbers of kernels in use and effective ones, one for each split, and what was chosen.
+
+    The effective number is the exponential of the entropy of the weights, divided by their sum: m where all are equal.
+    """
 
     accuracy: np.ndarray
     seconds: np.ndarray
     gap: np.ndarray
     used: np.ndarray
+    effective: np.ndarray
     C: float
     smoothing: float | None
 
@@ -151,6 +155,17 @@ def compare(splits: list[Split], chosen: dict[str, Chosen]) -> dict[str, Outcome
             seconds = time.perf_counter() - began
             beta = np.asarray(result.primal.beta)
             accuracy = np.mean((split.predict(result.primal) > 0) == (split.y_test > 0))
-            lines.append((accuracy, seconds, result.gap, np.count_nonzero(beta > 1e-3 * beta.max())))
+            used = np.count_nonzero(beta > 1e-3 * beta.max())
+            lines.append((accuracy, seconds, result.gap, used, effective(beta)))
         made[method] = Outcome(*np.array(lines, dtype=float).T, C, smoothing)
     return made
+
+
+def effective(beta: np.ndarray) -> float:
+    """Return the effective number of kernels.
+
+    >>> effective(np.array([2.0, 2.0, 0.0])), effective(np.array([1.0, 0.0]))
+    (2.0, 1.0)
+    """
+    share = beta[beta > 0.0] / beta.sum()
+    return float(np.exp(-(share @ np.log(share))))

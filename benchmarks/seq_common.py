@@ -7,7 +7,6 @@ The reference figures (SHOGUN 6.1) were measured on the sites of ``splice_gen.py
 
 from __future__ import annotations
 
-import csv
 import importlib.util
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import kernelweave as kw
-from common import RESULTS, ROOT, Row, Timing, best, peak_memory, timed
+from common import ROOT, Row, Timing, best, peak_memory, timed
 from kernelweave.engines import choose_engine
 from kernelweave.estimators.normalize import normalized
 from kernelweave.kernels import Kernel
@@ -165,23 +164,6 @@ def grid(rows: Iterable[Row], line: str, column: str, value: str) -> list[Row]:
     columns = list(dict.fromkeys(name for _, name in found))
     lines = dict.fromkeys(name for name, _ in found)
     return [{line: at} | {str(name): found.get((at, name), SKIPPED) for name in columns} for at in lines]
-
-
-def stored(name: str) -> list[Row]:
-    """Return the rows of a table as a former run has written them."""
-    with (RESULTS / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        return [{key: _value(text) for key, text in row.items()} for row in csv.DictReader(file)]
-
-
-def _value(text: str) -> Any:
-    if text in ("True", "False"):
-        return text == "True"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 def curves(

@@ -24,7 +24,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 import kernelweave as kw
-from common import Row, conditions, show, timed, write_csv, write_picture
+from common import Row, conditions, show, stored, timed, write_csv, write_picture
 from kernelweave.plots.style import figure
 from seq_common import (
     METHODS,
@@ -37,7 +37,6 @@ from seq_common import (
     shown,
     sizes_up_to,
     splice,
-    stored,
     train,
 )
 

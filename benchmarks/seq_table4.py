@@ -25,7 +25,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import kernelweave as kw
-from common import Row, conditions, show, timed, write_csv, write_picture
+from common import Row, conditions, show, stored, timed, write_csv, write_picture
 from kernelweave.engines import Engine, choose_engine
 from kernelweave.estimators.normalize import normalized
 from kernelweave.losses import make_loss
@@ -50,7 +50,6 @@ from seq_common import (
     shown,
     sizes_up_to,
     splice,
-    stored,
     time_cap,
 )
 

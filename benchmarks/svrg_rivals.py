@@ -4,6 +4,7 @@
     python benchmarks/svrg_rivals.py --parts features   # svrg, ufo, obscure, proximal_gradient on the same features
     python benchmarks/svrg_rivals.py --parts grams      # svrg against level, silp and lp on Gram matrices
     python benchmarks/svrg_rivals.py --quick            # few rows, to look at
+    python benchmarks/svrg_rivals.py --redraw           # the pictures, from the tables of former runs
 
 features   20 Gaussian kernels as 50 waves each (`svrg_common.py`), p = 2 and, for the sake of UFO-MKL, p = 1.05.
            All sides walk over the same matrix; its making is timed apart and left out of the ratios.
@@ -28,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from common import Row, conditions, show, timed, touch, write_csv, write_picture
+from common import Row, conditions, show, stored, timed, touch, write_csv, write_picture
 from kernelweave.plots.style import GREY, figure, quiet
 from svrg_common import (
     COLOURS,
@@ -82,11 +83,6 @@ class Run:
     making: Clock
     spent: Clock
     curve: Curve
-
-    @property
-    def name(self) -> str:
-        """The side as pictures call it."""
-        return self.side if self.part == "features" else f"{self.side}, p = {norm_name(self.p)}"
 
     @property
     def start(self) -> Clock:
@@ -204,33 +200,52 @@ def judge(runs: list[Run]) -> list[str]:
     return found
 
 
-def draw(runs: list[Run], part: str) -> Any:
-    """Return a figure: gap against the seconds that count, one panel for each number of rows (and norm)."""
-    some = [run for run in runs if run.part == part]
-    panels: dict[str, list[Run]] = {}
-    for run in some:
-        title = f"{run.n} rows" + (f", p = {norm_name(run.p)}" if part == "features" else "")
-        panels.setdefault(title, []).append(run)
+def draw(table: list[Row], part: str) -> Any:
+    """Return a figure: gap against the seconds that count, one panel for each number of rows (and norm).
+
+    A run that was stopped before the last gap ends in an open mark, at the gap it had proved (1 where it had none).
+    """
+    panels: dict[str, dict[str, list[Row]]] = {}
+    for row in table:
+        title = f"{row['n']} rows" + (f", p = {row['p']}" if part == "features" else "")
+        name = str(row["side"]) if part == "features" else f"{row['side']}, p = {row['p']}"
+        panels.setdefault(title, {}).setdefault(name, []).append(row)
     columns = min(2, len(panels))
     fig, axes = figure(-(-len(panels) // columns), columns, (5.2 * columns, 3.8 * -(-len(panels) // columns)))
     flat = [axes] if len(panels) == 1 else list(axes.ravel())
-    names = list(dict.fromkeys(run.name for run in some))
+    names = list(dict.fromkeys(name for members in panels.values() for name in members))
     for ax, (title, members) in zip(flat, panels.items()):
-        for run in members:
-            style = "o-" if run.side == OURS else ".-"
-            colour = COLOURS[names.index(run.name) % len(COLOURS)]
-            ax.loglog(run.start.wall + run.curve.seconds, run.curve.gaps, style, color=colour, label=run.name,
-                      markersize=4, linewidth=1.2)  # fmt: skip
-        decades(ax, np.concatenate([run.start.wall + run.curve.seconds for run in members]))
+        ends, unproved = list[float](), 0
+        for name, some in members.items():
+            colour, start = COLOURS[names.index(name) % len(COLOURS)], some[0]["making"] if part == "grams" else 0.0
+            known = [row for row in some if row["seconds"] != "-"]
+            style = "o-" if name.split(",")[0] == OURS else ".-"
+            seconds = [start + row["seconds"] for row in known]
+            ax.loglog(seconds, [row["gap"] for row in known], style, color=colour, label=name, markersize=4)
+            end, last = start + some[0]["spent"], min(float(some[0]["last_gap"]), 1.0)
+            if len(known) < len(some):
+                ax.loglog(end, last, "o", color=colour, markerfacecolor="white", markersize=7, zorder=3)
+            if not known:
+                unproved += 1
+                told: Any = {
+                    "textcoords": "offset points",
+                    "ha": "right",
+                    "va": "center",
+                    "fontsize": 7,
+                    "color": colour,
+                }
+                ax.annotate(f"{name}: no gap proved", (end, last), (-7, 10 - 10 * unproved), **told)
+            ends += [*seconds, end]
+        decades(ax, np.array(ends))
         ax.axhline(GAP, color=GREY, linewidth=0.8, linestyle="--")
-        ax.set_ylim(GAPS[-1] / 10, 2.0)
+        ax.set_ylim(GAPS[-1] / 3, 2.0)
         ax.set_title(title, loc="left", fontsize=10)
         ax.set_xlabel("seconds, making of features or matrices included" if part == "grams" else "seconds")
         quiet(ax)
     for ax in flat[len(panels) :]:
         ax.set_visible(False)
     for ax in flat[::columns]:
-        ax.set_ylabel("relative duality gap")
+        ax.set_ylabel("relative duality gap; open: stopped")
     handles = {label: handle for ax in flat for handle, label in zip(*ax.get_legend_handles_labels())}
     fig.legend(list(handles.values()), list(handles), frameon=False, fontsize=8, ncols=3, loc="outside lower center")
     return fig
@@ -246,7 +261,12 @@ def main() -> None:
     parser.add_argument("--norms", type=float, nargs="+", default=[2.0, 1.05], help="of the part `features`")
     parser.add_argument("--limit", type=float, default=180.0, help="seconds of a run at most")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--redraw", action="store_true", help="draw the tables there are")
     options = parser.parse_args()
+    if options.redraw:
+        for part in options.parts:
+            print(write_picture(f"svrg_rivals_{part}", draw(stored(f"svrg_rivals_{part}"), part)))
+        return
     end = ""
     if options.quick:
         options.rows, options.gram_rows, options.features, options.limit, end = [2000], [500, 1000], 10, 2.0, "_quick"
@@ -261,8 +281,9 @@ def main() -> None:
             runs += on_features(n, options) if part == "features" else on_grams(n, options)
         print(show(summary(runs, "seconds")))
         print(show(summary([run for run in runs if run.held == "features"], "passes")))
-        print(write_csv(f"svrg_rivals_{part}{end}", [line for run in runs for line in lines(run, runs)]))
-        print(write_picture(f"svrg_rivals_{part}{end}", draw(runs, part)))
+        table = [line for run in runs for line in lines(run, runs)]
+        print(write_csv(f"svrg_rivals_{part}{end}", table))
+        print(write_picture(f"svrg_rivals_{part}{end}", draw(table, part)))
         print("\n".join(judge(runs)), flush=True)
 
 
