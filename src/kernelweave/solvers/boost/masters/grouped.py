@@ -32,6 +32,8 @@ from kernelweave.solvers.certificate import relative_gap
 FEWEST, KEPT, SHRINK, GROWTH = 100, 4.0, 0.7, 2.0
 """Single rows: at least; for each price inside its bounds; as a share of those the last solve needed; and of a pass
 for each one of the pass before."""
+SPARE = 1.5
+"""Columns for which there is memory, for each in use, where it has run out."""
 INSIDE = 1e-9
 """Share of its cost by which a price must differ from its bounds to be inside."""
 
@@ -51,8 +53,8 @@ class GroupedMaster:
     """
 
     def __init__(self, problem: BoostProblem):
-        self.problem = problem
-        self.features = np.empty((problem.n, 0), order="F")
+        self.problem, self.columns = problem, 0
+        self.held = np.empty((problem.n, 0), order="F")
         self.inner: LPMaster | None = None
         self.known = np.empty(0, np.int64)
         self.passes = 0
@@ -60,13 +62,18 @@ class GroupedMaster:
         self._number(np.zeros(problem.n, bool), np.zeros(problem.n) if problem.regression else problem.y)
 
     @property
-    def columns(self) -> int:
-        """Number of columns added so far."""
-        return self.features.shape[1]
+    def features(self) -> Array:
+        """The columns added so far, (n, columns)."""
+        return self.held[:, : self.columns]
 
     def add(self, columns: Array) -> None:
         """Add columns (n, k) of kernel values."""
-        self.features = np.asfortranarray(np.hstack([self.features, columns]))
+        first, self.columns = self.columns, self.columns + columns.shape[1]
+        if self.columns > self.held.shape[1]:
+            grown = np.empty((self.problem.n, max(self.columns, int(SPARE * first))), order="F")
+            grown[:, :first] = self.held[:, :first]
+            self.held = grown
+        self.held[:, first : self.columns] = columns
 
     def state(self) -> dict[str, Any]:
         """Return the groups, and the side on which each row lies."""
