@@ -195,6 +195,7 @@ def main() -> None:
         for n in options.sizes:
             lines.append(in_new_process(n, penalty, rule, options))
             print(show(shorter(lines[-1:])).splitlines()[-1], flush=True)
+            write_csv(file_name(options.name, options), lines)
     print(show(shorter(lines)))
     slopes = growth(lines)
     print(show(shorter(slopes)))

@@ -9,7 +9,7 @@ from kernelweave.solvers.boost.masters.grouped import GroupedMaster
 from kernelweave.solvers.boost.masters.interior import InteriorMaster
 from kernelweave.solvers.boost.masters.lp import LPMaster
 from kernelweave.solvers.boost.problem import INTERCEPTS, KINDS, PENALTIES, BoostProblem
-from kernelweave.solvers.choose import choose_master
+from kernelweave.solvers.choose import GROUPED_FROM, choose_master
 from oracles.boost import optimum
 
 N, NU, EPSILON, EXACT = 40, 0.3, 0.1, 1e-6
@@ -93,7 +93,9 @@ def test_the_optimum_of_the_full_problem_is_reached_hot_and_cold(kind, penalty, 
 
 def test_each_norm_has_its_master():
     y = np.ones(3)
-    assert isinstance(choose_master(BoostProblem("hinge", y, y)).solver, GroupedMaster)
+    many = np.ones(GROUPED_FROM)
+    assert isinstance(choose_master(BoostProblem("hinge", y, y)).solver, LPMaster)
+    assert isinstance(choose_master(BoostProblem("hinge", many, many)).solver, GroupedMaster)
     assert isinstance(choose_master(BoostProblem("hinge", y, y, "l2")).solver, InteriorMaster)
     with pytest.raises(ValueError, match="use LPMaster"):
         InteriorMaster(BoostProblem("hinge", y, y))
@@ -115,8 +117,8 @@ def test_rows_far_from_the_margin_count_as_their_means(kind, intercept):
         whole.add(K[:, part])
         made, goal = master.solve(1e-8), whole.solve(1e-8).objective
         check_feasible(problem, made.u)
-        assert made.gap <= EXACT
-        assert made.objective == pytest.approx(goal, rel=EXACT)
+        assert made.gap <= EXACT or abs(made.objective) <= FEASIBLE  # where zero is the optimum
+        assert made.objective == pytest.approx(goal, rel=EXACT, abs=FEASIBLE)
     again, singles = master.solve(1e-8), master.inner.problem.n  # the basis is that of the solution
     assert again.objective == pytest.approx(goal, rel=EXACT)
     assert singles < 0.8 * n

@@ -58,6 +58,8 @@ DIRECTIONS, FEW = 0.65, 0.03
 tables of k-mers, and where they go through sparse features, which makes them several times more expensive."""
 ENOUGH = 0.5
 """Share of the rows whose Gram matrix must fit for pair steps among those that count."""
+GROUPED_FROM = 3000
+"""Rows from which on those far from the margin are grouped in the linear programmes of CG-Boost."""
 AS_ASKED = "as asked"
 BY_PARTS = "rows are worked through part by part: a working set as large as the support takes the fewest rounds"
 
@@ -219,6 +221,7 @@ def master_name(penalty: str) -> tuple[str, str]:
 def choose_master(problem: BoostProblem) -> Chosen:
     """Return a master without columns: the simplex method for the 1-norm, the interior-point method for the 2-norm.
 
+    With few rows the linear programme holds them all (2,000 rows of covertype: 0.7 CPU seconds instead of 0.9).
     The latter took 0.9 to 3.1 times as long for the 1-norm (covertype and MNIST, 1,000 and 4,000 rows).
 
     Examples
@@ -233,9 +236,11 @@ def choose_master(problem: BoostProblem) -> Chosen:
     """
     from kernelweave.solvers.boost.masters.grouped import GroupedMaster
     from kernelweave.solvers.boost.masters.interior import InteriorMaster
+    from kernelweave.solvers.boost.masters.lp import LPMaster
 
     name, why = master_name(problem.penalty)
-    return Chosen(name, why, GroupedMaster(problem) if name == "simplex" else InteriorMaster(problem))
+    simplex = GroupedMaster if problem.n >= GROUPED_FROM else LPMaster
+    return Chosen(name, why, simplex(problem) if name == "simplex" else InteriorMaster(problem))
 
 
 def _check_name(name: str, known: dict[str, Any]) -> None:

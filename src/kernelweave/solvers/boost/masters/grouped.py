@@ -11,8 +11,10 @@ and are feasible.  The gap that is left is that of rows that are in a mean of th
               divide each group by the sides on which its rows lie now; let twice as many rows near the kink be single
 
 So a pivot costs in proportion to the rows near the margin; all rows are met in the outputs and the means only.  As
-groups are divided and single rows become more, bounds rise, and it ends.  The next solve begins with one group for each
-label and side; rows with a price strictly inside its bounds stay single, and some that are closest to the kink.
+groups are divided and single rows become more, bounds rise, and it ends.  The next solve begins with new groups: rows
+with a price strictly inside its bounds stay single, and some that are closest to the kink; then come pairs, groups of
+four, of eight, with distance, since what is far is not likely to change sides.  (With one group for each label and side
+the first bounds were useless, and thrice as many rows had to be single.)
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from kernelweave.solvers.boost.masters.restricted import Restricted
 from kernelweave.solvers.boost.problem import Array, BoostProblem
 from kernelweave.solvers.certificate import relative_gap
 
-FEWEST, KEPT, SHRINK, GROWTH = 100, 4.0, 0.7, 2.0
+FEWEST, KEPT, SHRINK, GROWTH = 64, 2.0, 0.5, 2.0
 """Single rows: at least; for each price inside its bounds; as a share of those the last solve needed; and of a pass
 for each one of the pass before."""
 SPARE = 1.5
@@ -100,24 +102,25 @@ class GroupedMaster:
     def _regroup(self, found: Restricted, coarser: bool) -> None:
         """Divide groups into those on one side and those on the other; rows closest to the kink become single.
 
-        `coarser`: begin with one group for each label and side.
+        `coarser`: begin anew, with groups that are the larger, the farther their rows are from the kink.
         """
         problem, size = self.problem, np.abs(found.u)
-        side, distance = problem.sides(found.outputs, found.level)
-        inside = (size > INSIDE * problem.cost) & (size < (1.0 - INSIDE) * problem.cost) & (self.group < self.singles)
+        self.side, distance = problem.sides(found.outputs, found.level)
+        single = self.group < self.singles
         if coarser:
-            label = np.zeros(problem.n) if problem.regression else problem.y
-            group, kept = (label > 0).astype(np.int64), inside
-            most = max(FEWEST, int(KEPT * inside.sum()), int(SHRINK * self.singles))
+            single &= (size > INSIDE * problem.cost) & (size < (1.0 - INSIDE) * problem.cost)
+            most = max(FEWEST, int(KEPT * single.sum()), int(SHRINK * self.singles))
         else:
-            group, kept = self.group, self.group < self.singles
             most = int(GROWTH * max(self.singles, FEWEST))
-        distance[kept] = -1.0
-        most = min(most, problem.n)
-        single = kept.copy()
-        single[np.argpartition(distance, most - 1)[:most]] = True
-        self._number(single, 3 * group + side + 1)
-        self.side = side
+        distance[single] = -1.0
+        order = np.argsort(distance, kind="stable")
+        single[order[:most]] = True
+        key = self.group
+        if coarser:
+            key = np.empty(problem.n, np.int64)
+            key[order[most:]] = _layers(max(0, problem.n - most), most)
+        label = 0 if problem.regression else problem.y > 0
+        self._number(single, 6 * key + 3 * label + self.side + 1)
 
     def _number(self, single: Array, key: Array) -> None:
         """Number the groups: single rows first, in order, then rows with a common key."""
@@ -164,6 +167,18 @@ class GroupedMaster:
             self.inner = self.inner.regrouped(fewer, features, origin, self.side[first])
         self.known = self.group
         return self.inner
+
+
+def _layers(count: int, first: int) -> Array:
+    """Return the groups of rows that come by distance: `first` rows in pairs, twice as many in fours, and so on.
+
+    >>> _layers(9, 2).tolist()
+    [0, 0, 1, 1, 1, 1, 2, 2, 2]
+    """
+    rank = np.arange(count)
+    layer = np.floor(np.log2(1.0 + rank / first)).astype(np.int64)
+    within = (rank - first * ((1 << layer) - 1)) >> (layer + 1)
+    return np.unique(layer * count + within, return_inverse=True)[1]
 
 
 @jit
