@@ -9,6 +9,10 @@ the others on three columns drawn for each.  As features each is a block of d ra
 diagonal is 1.  Rows are drawn, and features made, in blocks, so a million rows of 400 features in single precision take
 1.6 GB and little more.  The rows of a smaller n are the first ones of a larger n.
 
+Real rows (`labelled`): covertype, classes 1 and 2, 54 columns; MNIST, odd and even digits, 784 columns; standardised.
+The
+same Gaussians, on all columns and on three tenths of them, each as many times wider as there are more columns.
+
 Every run starts from zero and is stopped after a time: its clock is one of wall seconds since the solver began, its CPU
 seconds are those of all threads.  A gap counts as reached at the first certificate that proves it.
 """
@@ -26,6 +30,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import kernelweave as kw
+from boost_common import dense
 from common import Row, timed
 from kernelweave.engines import choose_engine
 from kernelweave.estimators.mkl.base import ONE_THREAD_UP_TO
@@ -42,6 +47,7 @@ from kernelweave.solvers.result import Result
 Array = np.ndarray
 COLUMNS, SUBSET, WIDTHS = 10, 3, 10
 NARROWEST = 10.0 / 16.0
+SIMULATED, REAL = "simulated", ("covertype", "mnist")
 BLOCK = 1 << 16
 """Rows that are drawn together; the seed of a block is its number."""
 LABEL_NOISE = 0.5
@@ -67,17 +73,26 @@ def _signal(X: Array) -> Array:
     return np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * X[:, 3] + 0.3 * np.cos(3 * X[:, 4])
 
 
-def gaussians(F: int) -> list[tuple[kw.RBF, list[int]]]:
-    """Return F Gaussian kernels, each with its columns."""
+def labelled(data: str, n: int) -> tuple[Array, Array]:
+    """Return simulated rows, or the first ones of a real set in an order drawn once; both with labels of -1 and 1."""
+    if data == SIMULATED:
+        return rows(n)
+    X, y = dense(data)
+    some = np.random.default_rng(0).permutation(len(y))[:n]
+    return X[some], y[some]
+
+
+def gaussians(F: int, columns: int = COLUMNS) -> list[tuple[kw.RBF, list[int]]]:
+    """Return F Gaussian kernels, each with its columns; widths grow with the number of columns there are."""
     rng = np.random.default_rng(F)
-    every = list(range(COLUMNS))
-    chosen = [every if k < WIDTHS else sorted(rng.choice(COLUMNS, SUBSET, replace=False).tolist()) for k in range(F)]
-    return [(kw.RBF(width=NARROWEST * 2.0 ** (k % WIDTHS)), columns) for k, columns in enumerate(chosen)]
+    every, size, narrowest = list(range(columns)), SUBSET * columns // COLUMNS, NARROWEST * columns / COLUMNS
+    chosen = [every if k < WIDTHS else sorted(rng.choice(columns, size, replace=False).tolist()) for k in range(F)]
+    return [(kw.RBF(width=narrowest * 2.0 ** (k % WIDTHS)), some) for k, some in enumerate(chosen)]
 
 
-def waves(F: int, d: int) -> list[Kernel]:
+def waves(F: int, d: int, columns: int = COLUMNS) -> list[Kernel]:
     """Return the F kernels as d random waves each."""
-    return [On(kw.Fourier(rbf, d, random_state=k), columns) for k, (rbf, columns) in enumerate(gaussians(F))]
+    return [On(kw.Fourier(rbf, d, random_state=k), some) for k, (rbf, some) in enumerate(gaussians(F, columns))]
 
 
 def exact(F: int) -> list[Kernel]:

@@ -1,6 +1,7 @@
 """How many effective passes does `svrg` need?  Logistic loss, 20 Gaussian kernels as 50 waves each (`svrg_common.py`).
 
     python benchmarks/svrg_passes.py               # 100,000 rows: four norms at C = 1, then four costs at p = 2
+    python benchmarks/svrg_passes.py --data covertype --limit 60        # real rows: covertype or mnist
     python benchmarks/svrg_passes.py --quick       # 4,000 rows and few waves, to look at
 
 An effective pass is n rows walked over, or one look over all rows (objective, gradient and certificate at once).  All
@@ -18,12 +19,14 @@ from svrg_common import (
     COLOURS,
     GAPS,
     NORMS,
+    REAL,
+    SIMULATED,
     Curve,
     compile_all,
     features,
+    labelled,
     norm_name,
     problem,
-    rows,
     solve,
     verdict,
     waves,
@@ -93,7 +96,8 @@ def draw(curves: dict[Key, Curve]) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=AIM_ROWS)
+    parser.add_argument("--rows", type=int, default=AIM_ROWS, help="at most")
+    parser.add_argument("--data", default=SIMULATED, choices=(SIMULATED, *REAL))
     parser.add_argument("--kernels", type=int, default=20)
     parser.add_argument("--features", type=int, default=50, help="of each kernel")
     parser.add_argument("--norms", type=float, nargs="+", default=NORMS)
@@ -105,8 +109,8 @@ def main() -> None:
         options.rows, options.features, options.limit = 4000, 10, 4.0
     print(conditions())
     compile_all(["svrg"])
-    X, y = rows(options.rows)
-    made = timed(lambda: features(waves(options.kernels, options.features), X))
+    X, y = labelled(options.data, options.rows)
+    made = timed(lambda: features(waves(options.kernels, options.features, X.shape[1]), X))
     print(f"compiled by a small run first, not counted; features made in {made.wall:.2f} s ({made.cpu:.2f} CPU s)")
     keys = list(dict.fromkeys([(p, 1.0) for p in options.norms] + [(2.0, C) for C in options.costs]))
     curves: dict[Key, Curve] = {}
@@ -115,10 +119,10 @@ def main() -> None:
         print(f"p = {norm_name(p)}, C = {C:g}: gap {curves[p, C].gap:.1e}", flush=True)
     print(show(summary(curves)))
     print(f"peak memory {peak_memory() / 1e9:.2f} GB")
-    name = "svrg_passes_quick" if options.quick else "svrg_passes"
-    print(write_csv(name, [line for key, curve in curves.items() for line in lines(key, options.rows, curve)]))
+    name = "svrg_passes" + ("" if options.data == SIMULATED else f"_{options.data}") + "_quick" * options.quick
+    print(write_csv(name, [line for key, curve in curves.items() for line in lines(key, len(y), curve)]))
     print(write_picture(name, draw(curves)))
-    print("\n".join(judge(curves, options.rows)))
+    print("\n".join(judge(curves, len(y))))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
     python benchmarks/svrg_rivals.py                    # both parts, an hour or so at the default limit
     python benchmarks/svrg_rivals.py --parts features   # svrg, ufo, obscure, proximal_gradient on the same features
+    python benchmarks/svrg_rivals.py --parts features --data covertype --limit 60      # real rows, or mnist
     python benchmarks/svrg_rivals.py --parts grams      # svrg against level, silp and lp on Gram matrices
     python benchmarks/svrg_rivals.py --quick            # few rows, to look at
     python benchmarks/svrg_rivals.py --redraw           # the pictures, from the tables of former runs
@@ -34,6 +35,8 @@ from kernelweave.plots.style import GREY, figure, quiet
 from svrg_common import (
     COLOURS,
     GAPS,
+    REAL,
+    SIMULATED,
     Array,
     Curve,
     compile_all,
@@ -41,6 +44,7 @@ from svrg_common import (
     exact,
     features,
     grams,
+    labelled,
     norm_name,
     problem,
     rows,
@@ -112,11 +116,11 @@ def measure(part: str, n: int, p: float, side: str, bound: tuple[Any, str, Clock
 
 def on_features(n: int, options: argparse.Namespace) -> list[Run]:
     """Run all solvers that walk over features."""
-    X, y = rows(n)
-    made = timed(lambda: features(waves(options.kernels, options.features), X))
+    X, y = labelled(options.data, n)
+    made = timed(lambda: features(waves(options.kernels, options.features, X.shape[1]), X))
     bound = made.result, "features", Clock(made.wall, made.cpu)
     return [
-        measure("features", n, p, side, bound, y, options.limit)
+        measure("features", len(y), p, side, bound, y, options.limit)
         for p in options.norms
         for side in (OURS, *STOCHASTIC)
     ]  # fmt: skip
@@ -255,6 +259,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parts", nargs="+", choices=("features", "grams"), default=["features", "grams"])
     parser.add_argument("--rows", type=int, nargs="+", default=[20_000, 100_000], help="of the part `features`")
+    parser.add_argument("--data", default=SIMULATED, choices=(SIMULATED, *REAL), help="of the part `features`")
     parser.add_argument("--gram-rows", type=int, nargs="+", default=[2000, 5000, 20_000], help="of the part `grams`")
     parser.add_argument("--kernels", type=int, default=20)
     parser.add_argument("--features", type=int, default=50, help="of each kernel")
@@ -270,6 +275,8 @@ def main() -> None:
     end = ""
     if options.quick:
         options.rows, options.gram_rows, options.features, options.limit, end = [2000], [500, 1000], 10, 2.0, "_quick"
+    if options.data != SIMULATED:
+        options.parts, options.rows, end = ["features"], options.rows[:1], f"_{options.data}{end}"
     print(conditions())
     asked = {"features": (OURS, *STOCHASTIC), "grams": (OURS, "level", "silp", "lp")}
     compile_all(list(dict.fromkeys(name for part in options.parts for name in asked[part])))
