@@ -125,7 +125,7 @@ def test_the_paper_strategy_scores_no_kernel_after_the_first_with_a_violator():
     several = generate(problem_of("hinge"), pool_of(), Rules(("TR4",), "paper", columns_per_round=5, max_rounds=2))
     assert several.kernels.tolist() == [0] * 5
     assert Rules(strategy="paper").drawn(10**6, 3) is None
-    assert Rules(strategy="paper").waits() == Rules(columns_per_round=1).waits()
+    assert Rules(strategy="paper").waits("l1") == Rules(columns_per_round=1).waits("l1")
 
 
 def test_columns_of_a_round_differ():
@@ -293,7 +293,8 @@ def test_regular_scans_are_for_quick_ways_to_the_optimum(rules, quick, way):
 
 
 def test_patience_follows_the_growth_of_the_rounds():
-    assert [rules.waits() for rules in (Rules(), Rules(columns_per_round=5), Rules(patience=7))] == [5, 10, 7]
+    assert [rules.waits("l1") for rules in (Rules(), Rules(columns_per_round=5), Rules(patience=7))] == [5, 10, 7]
+    assert Rules().waits("l2") == 4
 
 
 def test_all_rows_are_looked_at_where_that_is_quick():

@@ -35,7 +35,8 @@ class CGBoostRegressor(Regressing, CGBoostEstimator):
         at all has one (optimal within `tol`), "TR3" the validation error has not improved for `patience` rounds (the
         best round is kept), "TR4" `max_iter` rounds are done.  An optimum always ends the fit.
     validation_fraction : share of the rows held out to judge the rounds; None for a fifth with "TR3", else for none
-    patience : rounds of "TR3"; "auto" for 5, or for 10 where `columns_per_round` is a number or `strategy` is "paper"
+    patience : rounds of "TR3"; "auto" for 5 ("l2": 4), or for 10 where `columns_per_round` is a number or `strategy` is
+        "paper"
     columns_per_round : how many columns may enter at once; "auto" for a number that grows with those in use, or for one
         where `strategy` is "paper"
     strategy : in which order columns are scored: "regular", all of them in each round; "stratified", those of rows with

@@ -293,7 +293,8 @@ class Generation(Resumable):
         held_out = self.validation.error(outputs)
         if held_out < self.best_error:
             self.best, self.best_error = len(self.stages) - 1, held_out
-        if "TR3" in self.rules.termination and len(self.stages) - 1 - self.best >= self.rules.waits():
+        waited = len(self.stages) - 1 - self.best
+        if "TR3" in self.rules.termination and waited >= self.rules.waits(self.problem.penalty):
             self.reason = "TR3"
         return train, held_out
 

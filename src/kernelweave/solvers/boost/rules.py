@@ -24,7 +24,7 @@ COARSE_GROWTH, COARSE_FIRST = {"l1": 0.2, "l2": 30.0}, {"l1": 10, "l2": 100}
 The optimum of the 2-norm uses nearly all columns, so that small steps would be wasted."""
 FINE_GROWTH, FINE_FIRST = {"l1": 0.15, "l2": 0.2}, {"l1": 8, "l2": 20}
 """The same under other rules, where the rounds are models to choose from."""
-PATIENCE, PATIENCE_OTHERWISE = 5, 10
+PATIENCE, PATIENCE_OTHERWISE = {"l1": 5, "l2": 4}, 10
 """Rounds of patience where rounds grow so (more than twice the columns meanwhile), and where they do not."""
 ALL_UP_TO, DRAWN = 4e9, 4096
 """Kernel values up to which a round may look at all rows, and the rows drawn beyond that."""
@@ -63,8 +63,8 @@ class Rules:
         follows only where it is cheap.
     tol : relative gap of TR2
     max_rounds : rounds of TR4; without TR4, a run that reaches them has not converged.  -1 for no limit
-    patience : rounds without a better validation error before TR3 ends the run; "auto" for 5, or for 10 where rounds do
-        not grow
+    patience : rounds without a better validation error before TR3 ends the run; "auto" for 5 (1-norm) or 4 (2-norm), or
+        for 10 where rounds do not grow
     seed : of the draws
 
     Examples
@@ -112,10 +112,10 @@ class Rules:
         """Whether the more columns enter in a round, the more are in use."""
         return self.columns_per_round == "auto" and self.strategy != "paper"
 
-    def waits(self) -> int:
+    def waits(self, penalty: str) -> int:
         """Return the rounds without a better validation error that end a run."""
         if self.patience == "auto":
-            return PATIENCE if self.grows else PATIENCE_OTHERWISE
+            return PATIENCE[penalty] if self.grows else PATIENCE_OTHERWISE
         return int(self.patience)
 
     def many_rounds(self, problem: BoostProblem) -> bool:
