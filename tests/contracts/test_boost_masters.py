@@ -97,21 +97,24 @@ def test_each_norm_has_its_master():
     assert isinstance(choose_master(BoostProblem("hinge", y, y)).solver, LPMaster)
     assert isinstance(choose_master(BoostProblem("hinge", many, many)).solver, GroupedMaster)
     assert isinstance(choose_master(BoostProblem("hinge", y, y, "l2")).solver, InteriorMaster)
+    assert isinstance(choose_master(BoostProblem("hinge", many, many, "l2"), False).solver, InteriorMaster)
     with pytest.raises(ValueError, match="use LPMaster"):
         InteriorMaster(BoostProblem("hinge", y, y))
 
 
+@pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_rows_far_from_the_margin_count_as_their_means(kind, intercept):
+def test_rows_far_from_the_margin_count_as_their_means(kind, intercept, penalty):
     """The programme holds few of the rows, and its solution is the optimum over all of them, from round to round."""
     rng, n = np.random.default_rng(5), 1500
     X = rng.normal(size=(n, 8))
     K = np.hstack([X, X**2, np.exp(-((X[:, None, :2] - X[:12, :2]) ** 2).sum(axis=2))])
     target = X[:, 0] + X[:, 1] * X[:, 1] + 0.5 * rng.normal(size=n)
     y = target if kind in ("epsilon_insensitive", "nu_regression") else np.where(target > 0.5, 1.0, -1.0)
-    problem = BoostProblem(kind, y, rng.uniform(0.1, 0.3, n), "l1", False, intercept, EPSILON, NU)
-    master, whole = GroupedMaster(problem), LPMaster(problem)
+    problem = BoostProblem(kind, y, rng.uniform(0.1, 0.3, n), penalty, False, intercept, EPSILON, NU)
+    make = LPMaster if penalty == "l1" else InteriorMaster
+    master, whole = GroupedMaster(problem, make), make(problem)
     for part in np.split(np.arange(K.shape[1]), [5, 12, 20]):
         master.add(K[:, part])
         whole.add(K[:, part])

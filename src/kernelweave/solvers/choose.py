@@ -59,7 +59,7 @@ tables of k-mers, and where they go through sparse features, which makes them se
 ENOUGH = 0.5
 """Share of the rows whose Gram matrix must fit for pair steps among those that count."""
 GROUPED_FROM = 3000
-"""Rows from which on those far from the margin are grouped in the linear programmes of CG-Boost."""
+"""Rows from which on those far from the margin are grouped in the restricted problems of CG-Boost."""
 AS_ASKED = "as asked"
 BY_PARTS = "rows are worked through part by part: a working set as large as the support takes the fewest rounds"
 
@@ -218,11 +218,12 @@ def master_name(penalty: str) -> tuple[str, str]:
     return "interior_point", "penalty='l2' is a quadratic programme"
 
 
-def choose_master(problem: BoostProblem) -> Chosen:
+def choose_master(problem: BoostProblem, many_rounds: bool = True) -> Chosen:
     """Return a master without columns: the simplex method for the 1-norm, the interior-point method for the 2-norm.
 
-    With few rows the linear programme holds them all (2,000 rows of covertype: 0.7 CPU seconds instead of 0.9).
     The latter took 0.9 to 3.1 times as long for the 1-norm (covertype and MNIST, 1,000 and 4,000 rows).
+    With few rows, or where columns do not come in many rounds, it holds all rows: linear programmes of 2,000 rows of
+    covertype took 0.7 CPU seconds so, and 0.9 with groups.
 
     Examples
     --------
@@ -239,8 +240,9 @@ def choose_master(problem: BoostProblem) -> Chosen:
     from kernelweave.solvers.boost.masters.lp import LPMaster
 
     name, why = master_name(problem.penalty)
-    simplex = GroupedMaster if problem.n >= GROUPED_FROM else LPMaster
-    return Chosen(name, why, simplex(problem) if name == "simplex" else InteriorMaster(problem))
+    make = LPMaster if name == "simplex" else InteriorMaster
+    grouped = many_rounds and problem.n >= GROUPED_FROM
+    return Chosen(name, why, GroupedMaster(problem, make) if grouped else make(problem))
 
 
 def _check_name(name: str, known: dict[str, Any]) -> None:

@@ -117,7 +117,7 @@ class Generation(Resumable):
             raise MemoryError(
                 f"{FEWEST} columns of {pool.n} rows do not fit into the memory_limit; raise it or train on fewer rows."
             )
-        self.master = choose_master(problem).solver
+        self.master = choose_master(problem, rules.many_rounds(problem)).solver
         self.pricing = Pricing(
             problem, pool, list(range(pool.m)) if order is None else order, rules.way(pool.quick),
             rules.drawn(pool.n, pool.m, pool.quick), float(pool.n) ** 2 * pool.m <= CHEAP, rules.tol,

@@ -1,4 +1,4 @@
-"""The 1-norm master over the rows near the margin: rows on the same side of it count as their mean.
+"""A master over the rows near the margin: rows on the same side of it count as their mean.
 
 A loss of `problem` is linear on each side of its kink.  So rows with the same label that lie on the same side may be
 replaced by one row, their mean by cost, with their summed cost: the loss of the mean is the mean of their losses.  For
@@ -6,26 +6,27 @@ rows on both sides it is less (Jensen).  So the problem over means is a relaxati
 and its prices, handed to the members of a mean in proportion to their costs, have the same scores, the same linear term
 and are feasible.  The gap that is left is that of rows that are in a mean of the other side.
 
-    repeat    solve the problem over single rows and over the means of the others       (`lp`, from the last basis)
+    repeat    solve the problem over single rows and over the means of the others       (`lp` or `interior`)
               take coefficients and prices to all rows; end where their gap is small enough
               divide each group by the sides on which its rows lie now; let twice as many rows near the kink be single
 
-So a pivot costs in proportion to the rows near the margin; all rows are met in the outputs and the means only.  As
-groups are divided and single rows become more, bounds rise, and it ends.  The next solve begins with new groups: rows
-with a price strictly inside its bounds stay single, and some that are closest to the kink; then come pairs, groups of
-four, of eight, with distance, since what is far is not likely to change sides.  (With one group for each label and side
+So a pivot or a step costs in proportion to the rows near the margin; all rows are met in outputs and means only.  As
+groups are divided and single rows become more, bounds rise, and it ends.  The next solve begins with new groups: those
+closest to the kink are single, about twice as many as prices are inside their bounds; then come pairs, groups of four,
+of eight, with distance, since what is far is not likely to change sides.  (With one group for each label and side
 the first bounds were useless, and thrice as many rows had to be single.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from kernelweave._numba import jit
+from kernelweave.solvers.boost.masters.interior import InteriorMaster
 from kernelweave.solvers.boost.masters.lp import LPMaster
 from kernelweave.solvers.boost.masters.restricted import Restricted
 from kernelweave.solvers.boost.problem import Array, BoostProblem
@@ -36,7 +37,9 @@ FEWEST, KEPT, SHRINK, GROWTH = 64, 2.0, 0.5, 2.0
 for each one of the pass before."""
 SPARE = 1.5
 """Columns for which there is memory, for each in use, where it has run out."""
-INSIDE = 1e-9
+INNER = 0.5
+"""Share of the gap asked for that the problem over groups may leave open."""
+INSIDE = 1e-3
 """Share of its cost by which a price must differ from its bounds to be inside."""
 
 
@@ -47,17 +50,17 @@ class GroupedMaster:
     --------
     >>> import numpy as np
     >>> y = np.array([1.0, 1.0, -1.0, -1.0])
-    >>> master = GroupedMaster(BoostProblem("hinge", y, 10 * np.ones(4), penalty="l1"))
+    >>> master = GroupedMaster(BoostProblem("hinge", y, 10 * np.ones(4), penalty="l1"), LPMaster)
     >>> master.add(np.array([[2.0], [3.0], [-2.0], [-1.0]]))
     >>> made = master.solve(1e-6)
     >>> made.coef.round(6), round(made.objective, 6)
     (array([0.666667]), 0.666667)
     """
 
-    def __init__(self, problem: BoostProblem):
-        self.problem, self.columns = problem, 0
+    def __init__(self, problem: BoostProblem, make: Callable[[BoostProblem], LPMaster | InteriorMaster]):
+        self.problem, self.make, self.columns = problem, make, 0
         self.held = np.empty((problem.n, 0), order="F")
-        self.inner: LPMaster | None = None
+        self.inner: LPMaster | InteriorMaster | None = None
         self.known = np.empty(0, np.int64)
         self.passes = 0
         self.side = np.ones(problem.n, np.int8)
@@ -107,12 +110,13 @@ class GroupedMaster:
         problem, size = self.problem, np.abs(found.u)
         self.side, distance = problem.sides(found.outputs, found.level)
         single = self.group < self.singles
-        if coarser:
-            single &= (size > INSIDE * problem.cost) & (size < (1.0 - INSIDE) * problem.cost)
-            most = max(FEWEST, int(KEPT * single.sum()), int(SHRINK * self.singles))
+        if coarser:  # no more than `columns` prices are inside at an optimum, and those rows lie on the kink
+            inside = single & (size > INSIDE * problem.cost) & (size < (1.0 - INSIDE) * problem.cost)
+            most = max(FEWEST, int(KEPT * min(inside.sum(), self.columns)), int(SHRINK * self.singles))
+            single = np.zeros(problem.n, bool)
         else:
             most = int(GROWTH * max(self.singles, FEWEST))
-        distance[single] = -1.0
+            distance[single] = -1.0
         order = np.argsort(distance, kind="stable")
         single[order[:most]] = True
         key = self.group
@@ -136,7 +140,7 @@ class GroupedMaster:
         """Solve over the groups; return the solution taken to all rows."""
         problem = self.problem
         share = problem.cost / np.maximum(self.cost[self.group], np.finfo(float).tiny)
-        made = self._carried(share).solve(tol)
+        made = self._carried(share).solve(INNER * tol)
         u, used = made.u[self.group] * share, np.flatnonzero(made.coef)
         b = 0.0 if problem.kind == "one_class" else made.intercept
         outputs = self.features[:, used] @ made.coef[used] + b
@@ -148,7 +152,7 @@ class GroupedMaster:
         gap = relative_gap(objective, bound, problem.smallest_scale)
         return Restricted(made.coef, b, level, u, outputs, objective, gap, problem.threshold(objective))
 
-    def _carried(self, share: Array) -> LPMaster:
+    def _carried(self, share: Array) -> LPMaster | InteriorMaster:
         """Return the master over the groups; it goes on from where the last one ended."""
         problem, groups = self.problem, len(self.cost)
         features = self.means = np.zeros((groups, self.columns), order="F")
@@ -158,7 +162,7 @@ class GroupedMaster:
         y = np.bincount(self.group, share * problem.y, groups) if problem.regression else problem.y[first]
         fewer = replace(problem, y=y, cost=self.cost)
         if self.inner is None:
-            self.inner = LPMaster(fewer)
+            self.inner = self.make(fewer)
             self.inner.add(features)
         else:
             origin = np.full(groups, -1)  # of the parts of a divided group one goes on from where the whole was

@@ -75,6 +75,12 @@ class InteriorMaster:
             self.add(columns)
             self._grown_gram(self.features if len(self.paid) == self.problem.n else self.features[self.paid])
 
+    def regrouped(self, problem: BoostProblem, features: Array, origin: Array, side: Array) -> InteriorMaster:
+        """Return the master over other rows; every solution starts from the middle."""
+        made = InteriorMaster(problem)
+        made.add(features)
+        return made
+
     def solve(self, tol: float) -> Restricted:
         """Return the optimum over all columns added; coefficients that rest at their bound are exactly zero."""
         self.steps = 0
