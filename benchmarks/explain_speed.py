@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -79,7 +80,8 @@ def trained(folder: Path, programs: Path | None, size: int) -> tuple[Path, Path 
         check=True, capture_output=True,
     )  # fmt: skip
     made = folder / "gkm.model.txt"
-    subprocess.run(["kernelweave", "convert", str(made), str(folder / "gkm.kw")], check=True, capture_output=True)
+    command = [sys.executable, "-m", "kernelweave", "convert", str(made), str(folder / "gkm.kw")]
+    subprocess.run(command, check=True, capture_output=True)
     return folder / "gkm.kw", made, held
 
 
