@@ -7,6 +7,7 @@ import math
 import os
 import tempfile
 import time
+from contextlib import closing, suppress
 from pathlib import Path
 
 from .report import Tally, table, write_csv
@@ -65,17 +66,18 @@ def trials_of(stage: Stage, given: argparse.Namespace) -> range:
 
 
 def carried_out(stage: Stage, trials: range, seconds: float, failures: Path, processes: int) -> Tally:
-    """Run a stage, tell how it goes, and return its counts."""
+    """Run a stage, tell how it goes, and return its counts; an interrupt ends the stage, and what it counted stays."""
     wanted = len(trials)
     tally, began = Tally(stage, wanted), time.monotonic()
     told = began
-    for number, outcome in run(stage, trials, seconds, failures, processes):
-        tally.add(number, outcome)
-        if outcome.failed:
-            print(f"{stage.name} {number} failed: {outcome.kind}, {outcome.outcome}", flush=True)
-        if time.monotonic() - told > PACE:
-            told = time.monotonic()
-            print(f"{stage.name}: {tally.trials:,} of {wanted:,}, {len(tally.failures)} failures", flush=True)
+    with suppress(KeyboardInterrupt), closing(run(stage, trials, seconds, failures, processes)) as outcomes:
+        for number, outcome in outcomes:
+            tally.add(number, outcome)
+            if outcome.failed:
+                print(f"{stage.name} {number} failed: {outcome.kind}, {outcome.outcome}", flush=True)
+            if time.monotonic() - told > PACE:
+                told = time.monotonic()
+                print(f"{stage.name}: {tally.trials:,} of {wanted:,}, {len(tally.failures)} failures", flush=True)
     tally.seconds = time.monotonic() - began
     print(*tally.lines(), "", sep="\n", flush=True)
     return tally

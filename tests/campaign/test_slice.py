@@ -6,6 +6,7 @@ import csv
 
 import pytest
 
+from . import command
 from .broken import ASLEEP
 from .broken import STAGE as BROKEN
 from .command import main
@@ -47,6 +48,18 @@ def test_counts_of_several_runs_are_of_other_trials(tmp_path):
     given = ["--trials", "1", "--processes", "1", "--failures", str(tmp_path / "f")]
     assert main([*given, "--first", "0"], {"good": good}) == 0
     assert main([*given, "--first", "1"], {"good": good}) == 1
+
+
+def test_an_interrupt_keeps_what_was_counted(tmp_path, monkeypatch):
+    def interrupted(stage, trials, seconds, failures, processes):
+        yield 0, guarded(stage, 0, tmp_path)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "run", interrupted)
+    counts = tmp_path / "counts.csv"
+    good = Stage("good", BROKEN.trial, goal=9, slice=1, minutes=1)
+    assert main(["--trials", "9", "--csv", str(counts), "--failures", str(tmp_path / "f")], {"good": good}) == 0
+    assert counts.read_text().splitlines()[1].startswith("good,good,read,1,0,9,")
 
 
 def test_counts_of_several_stages_come_together_in_one_file(tmp_path, capsys):

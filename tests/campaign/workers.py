@@ -15,7 +15,7 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator
 from multiprocessing import connection, get_context
 from pathlib import Path
 from typing import Any
@@ -107,7 +107,7 @@ class Worker:
 
 def run(
     stage: Stage, trials: range, seconds: float, failures: Path, processes: int = 1
-) -> Iterator[tuple[int, Outcome]]:
+) -> Generator[tuple[int, Outcome]]:
     """Run trials for at most some seconds; give number and outcome of each, and keep the files of failures.
 
     Parameters
