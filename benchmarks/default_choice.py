@@ -10,6 +10,7 @@ the default loses has a standard error, by a bootstrap of the test rows that bot
 from __future__ import annotations
 
 import argparse
+import csv
 import gzip
 import json
 import time
@@ -23,11 +24,12 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.model_selection import StratifiedShuffleSplit
 
 import kernelweave as kw
-from common import ROOT, conditions, show, write_csv
+from common import RESULTS, ROOT, Row, conditions, show, write_csv
 
 DATA = ROOT.parent / "shared" / "data"
 FEW = 500
 """Sets with fewer rows are divided five times."""
+SHOWN = ("set", "chosen", "auroc", "lost_auroc", "error_auroc", "auprc", "lost_auprc", "error_auprc")
 DRAWS = 200
 """Bootstrap samples of the test rows."""
 SUPERFAMILIES = 8
@@ -166,33 +168,37 @@ def one_set(group: str, name: str, most: int, costs: list[float]) -> tuple[list[
     }  # fmt: skip
 
 
+def former(name: str) -> list[Row]:
+    """Return the rows of a table that an earlier run has written."""
+    path = RESULTS / f"{name}.csv"
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=2400, help="most rows of a set")
     parser.add_argument("--name", default="default_choice", help="name of the tables under results/")
     parser.add_argument("--costs", nargs="*", type=float, default=[1.0, 3.0], help="costs C of the grid")
-    parser.add_argument("--sets", nargs="*", help="names of sets; all of them if left out")
+    parser.add_argument("--sets", nargs="*", help="names of sets, whose rows are renewed in the table; all if left out")
     asked = parser.parse_args()
     known = [(group, name) for group, names in {**SEQUENCES, "text": list(TEXTS)}.items() for name in names]
-    every: list[dict[str, Any]] = []
-    table: list[dict[str, Any]] = []
+    chosen = [(group, name) for group, name in known if not asked.sets or name in asked.sets]
+    places = {name: place for place, (_, name) in enumerate(known)}
+    again = {name for _, name in chosen}
+    table, every = (
+        [row for row in former(name) if row["set"] not in again] for name in (asked.name, f"{asked.name}_grid")
+    )
     print(conditions("numpy", "scikit-learn"))
-    for group, name in known:
-        if asked.sets and name not in asked.sets:
-            continue
+    for group, name in chosen:
         rows, line = one_set(group, name, asked.rows, asked.costs)
-        every, table = every + rows, [*table, line]
+        every, table = (sorted(some, key=lambda row: places[row["set"]]) for some in (every + rows, [*table, line]))
         print(line, flush=True)
         write_csv(asked.name, table)
         write_csv(f"{asked.name}_grid", every)
-    print(
-        show(
-            [
-                {key: line[key] for key in ("set", "chosen", "auroc", "best_auroc", "auprc", "best_auprc")}
-                for line in table
-            ]
-        )
-    )
+    print(show([{key: line[key] for key in SHOWN} for line in table]))
 
 
 if __name__ == "__main__":
