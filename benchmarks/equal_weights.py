@@ -3,8 +3,8 @@
     python benchmarks/equal_weights.py [--seeds 3]
 
 700 utterances of 7 intents, as word lattices of a recogniser and as its best hypotheses; stratified 5-fold, `--seeds`
-times over.  Every model has its C (0.3, 1, 3, 10, 30) chosen by `kw.search` with 4 folds inside of its training rows, so
-no kernel has a better tuned C than another.  `used` is the mean number of kernels with a weight.
+times over.  Every model has its C (0.3, 1, 3, 10, 30) chosen by `kw.search` with 4 folds inside of its training rows,
+so that no kernel has a better tuned C than another.  `used` is the mean number of kernels with a weight.
 """
 
 from __future__ import annotations

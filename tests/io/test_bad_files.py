@@ -28,7 +28,7 @@ TABLE: dict[str, tuple[str | bytes, dict, str]] = {
     "garbage": (
         GARBAGE,
         {},
-        "bad holds binary data of an unknown format; known are npz, parquet, sequences, lattices, store",
+        "bad holds binary data of an unknown format; known are fst, npz, parquet, sequences, lattices, store",
     ),
     "garbage as fasta": (GARBAGE, {"format": "fasta"}, "bad is not a text file: it holds a zero byte at 0"),
     "garbage as npz": (GARBAGE, {"format": "npz"}, "bad cannot be read as npz: it is damaged or not an archive"),
@@ -47,7 +47,7 @@ TABLE: dict[str, tuple[str | bytes, dict, str]] = {
     "damaged bzip2": (b"BZhgarbage-garbage", {"format": "fasta"}, "bad is damaged: its bzip2 data cannot be unpacked"),
     "damaged zstd": (b"\x28\xb5\x2f\xfdgarbage-garbage", {"format": "fasta"}, "bad is damaged: its zstd data"),
     "damaged gzip": (b"\x1f\x8b\x08\x00garbage-garbage", {"format": "fasta"}, "bad is damaged: its gzip data"),
-    "unknown format": (">a\nA\n", {"format": "word"}, "no format 'word'; known are npz, parquet, sequences"),
+    "unknown format": (">a\nA\n", {"format": "word"}, "no format 'word'; known are fst, npz, parquet, sequences"),
     "unknown option": (">a\nA\n", {"header": True}, "read as fasta, which has no option 'header'; it has alphabet"),
     "unknown alphabet": (">a\nA\n", {"alphabet": "dan"}, "no alphabet named 'dan'; built-in ones are dna"),
     "unknown policy": (">a\nA\n", {"unknown": "skip"}, "unknown='skip' is not valid; use 'error' or 'mask'"),
@@ -165,7 +165,9 @@ def test_missing_and_directory(tmp_path: Path, name: str, asked: bool) -> None:
     with pytest.raises((IsADirectoryError, ValueError), match=r"is a directory, expected a file\.$|is not a store"):
         read(tmp_path, format=name if asked else None)
     (tmp_path / "empty").touch()
-    with pytest.raises(ValueError, match=r"empty is empty|cannot be read as npz|not a file of saved|not a store"):
+    with pytest.raises(
+        ValueError, match=r"empty is empty|ends early|cannot be read as npz|not a file of saved|not a store"
+    ):
         read(tmp_path / "empty", format=name if asked else None)
 
 

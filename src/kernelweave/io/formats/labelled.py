@@ -134,7 +134,8 @@ class _Fields:
         if odd.size:
             line, found = self.lines[odd[0]], counts[odd[0]] + 1
             wanted = f"{self.n_tabs + 1} as before" if self.n_tabs in (1, 2) else "label, sequence and an optional id"
-            raise ValueError(f"{path}:{line}: found {found} tab-separated fields, expected {wanted}.")
+            lone = "; sequences or texts alone need a first line that says 'sequence' or 'text'" if found == 1 else ""
+            raise ValueError(f"{path}:{line}: found {found} tab-separated fields, expected {wanted}{lone}.")
 
 
 def _part(path: PathLike, block: bytes, fields: _Fields) -> Part:
