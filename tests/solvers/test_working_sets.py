@@ -114,6 +114,27 @@ def test_sets_of_rows_begin_small_and_the_dual_is_seen_while_they_are_solved(nam
     assert duals[0] < duals[-1]
 
 
+@pytest.mark.parametrize("intercept", ["free", "regularized"])
+def test_sets_within_sets_keep_what_fixed_rows_add(intercept, monkeypatch):
+    """Rows may be left out of rows that others were left out of; those have an alpha that stays."""
+    for name, value in {"SHRINK_FROM": 300, "FIRST_ROWS": 200, "EVERY": 2, "NARROW": 0.99, "WIDER": 1.5}.items():
+        monkeypatch.setattr(chunking, name, value)
+    shown = Problem(bound("spectrum"), make_loss("hinge"), np.where(Y > 0, 1.0, -1.0), np.full(N, 0.5), intercept)
+    widen, fixed = Chunking._widen, []
+
+    def watched(self, rows, inner):
+        fixed.append(np.count_nonzero(self.alpha) - np.count_nonzero(self.alpha[rows]) if self.known is not None else 0)
+        widen(self, rows, inner)
+        if self.problem is shown:
+            right = self.F[rows] + shown.shift * (self.alpha.sum() - self.alpha[rows].sum())
+            np.testing.assert_allclose(inner.F, right, atol=1e-9)
+
+    monkeypatch.setattr(Chunking, "_widen", watched)
+    result = run(Chunking(64), shown, Stop(1e-3))
+    assert result.converged
+    assert max(fixed) > 0
+
+
 def test_rows_of_a_first_set_are_of_all_targets():
     y = np.where(np.arange(1000) == 617, 1.0, -1.0)
     assert 617 in chunking.evenly_spread(y, 10)

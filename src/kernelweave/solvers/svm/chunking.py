@@ -201,8 +201,13 @@ class Chunking(BoxSolver):
         """Return to all rows, with what some of them have reached."""
         if inner.part is not None:
             inner._widen(*inner.part)
+        before = self.alpha
         self.v[:, rows] = inner.v
-        self.F, self.part, self.steps = product(self.problem.operator, self.alpha), None, 0
+        self.part, self.steps = None, 0
+        if self.known is None:
+            self.F = product(self.problem.operator, self.alpha)
+        else:  # some of the outputs come from rows that are fixed, and not among these
+            self.F += product(self.problem.operator, self.alpha - before)
 
     def _matrix(self, former: Array) -> Array:
         """Return the kernel values of the working set; those between rows of the former one are there already."""
