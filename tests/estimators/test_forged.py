@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import kernelweave as kw
 from kernelweave.estimators.files.container import KEY, MODELS, digest
@@ -137,6 +139,36 @@ def test_sizes_of_kernels_are_believed_up_to_a_limit(tmp_path: Path) -> None:
     forge_parameter(path, out, lambda node: node["fitted"]["kernel_"]["parameters"].update(shift=10**6))
     with pytest.raises(ValueError, match="the shift of a kernel is beyond 10,000"):
         kw.load(out)
+
+
+def test_the_factor_of_a_kernel_is_a_positive_number(tmp_path: Path) -> None:
+    path, out = tmp_path / "model.kw", tmp_path / "forged.kw"
+    kw.save(kw.KernelClassifier(np.int64(2) * kw.Linear()).fit(TABLE, CLASSES), path)
+    kw.load(path).predict(TABLE)
+    for factor in ([0.5], "x", 0.0, -1, None):
+        forge_parameter(
+            path, out, lambda node, factor=factor: node["parameters"]["kernel"]["parameters"].update(factor=factor)
+        )
+        with pytest.raises(ValueError, match="the factor of a kernel is not a positive number"):
+            kw.load(out)
+
+
+@pytest.mark.parametrize("name", ["mean_", "scale_"])
+def test_a_scaler_has_what_it_uses(tmp_path: Path, name: str) -> None:
+    path, out = tmp_path / "model.kw", tmp_path / "forged.kw"
+    kw.save(make_pipeline(StandardScaler(), kw.KernelClassifier("rbf:1")).fit(TABLE, CLASSES), path)
+    text = json.dumps(MODELS.read(path)[0]["model"])
+    forge_parameter(path, out, lambda node: node.update(json.loads(text.replace(f'"{name}"', '"var_"'))))
+    with pytest.raises(ValueError, match=f"{name} of a scaler is missing"):
+        kw.load(out)
+
+
+def test_waves_need_a_frequency(tmp_path: Path) -> None:
+    path = tmp_path / "model.kw"
+    kw.save(kw.KernelClassifier(kw.Fourier(kw.RBF(width=1.0), n_components=16)).fit(TABLE, CLASSES), path)
+    name = next(name for name, values in MODELS.read(path)[1].items() if values.shape == (3, 8))
+    with pytest.raises(ValueError, match="Waves need a table of at least one frequency"):
+        kw.load(forge(path, name, np.zeros((3, 0))))
 
 
 def test_scores_beyond_double_precision_raise() -> None:

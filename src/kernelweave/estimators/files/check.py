@@ -6,6 +6,9 @@ array that a compiled loop will see are checked against each other; what does no
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from numbers import Real
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -22,6 +25,8 @@ MOST_JOBS = 1 << 16
 SIZES = ("degree", "shift", "k", "l", "m", "n", "d")
 """Parameters of kernels that say how long something is: time and memory grow with them."""
 LARGEST_SIZE = 10_000
+SCALER: dict[str, Callable[[Any], bool]] = {"mean_": attrgetter("with_mean"), "scale_": attrgetter("with_std")}
+"""What a scaler has learned, and whether it uses that."""
 
 
 def check_rows(rows: Any) -> Any:
@@ -37,6 +42,8 @@ def check_numbers(values: dict[str, Any]) -> dict[str, Any]:
     for name, value in values.items():
         if name in SIZES and isinstance(value, int) and abs(value) > LARGEST_SIZE:
             raise ValueError(f"the {name} of a kernel is beyond {LARGEST_SIZE:,}")
+        if name == "factor" and not (isinstance(value, Real) and 0 < float(value) < np.inf):
+            raise ValueError("the factor of a kernel is not a positive number")
         if isinstance(value, np.ndarray) and value.dtype.kind == "f" and not np.isfinite(value).all():
             raise ValueError(f"the {name} of a kernel are not finite")
     return values
@@ -67,6 +74,9 @@ def check_other(model: Any) -> None:
             raise ValueError("a pipeline does not end with a fitted model")
         if not all(type(one).__name__ == "StandardScaler" for _, one in steps[:-1]):
             raise ValueError("a pipeline holds other steps than scalers before its model")
+        for _, scaler in steps[:-1]:
+            if missing := [name for name, used in SCALER.items() if used(scaler) and vars(scaler).get(name) is None]:
+                raise ValueError(f"{missing[0]} of a scaler is missing")
         return
     columns = getattr(model, "n_features_in_", None)
     for name in ("mean_", "scale_", "var_"):

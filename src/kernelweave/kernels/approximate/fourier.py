@@ -99,6 +99,8 @@ class Waves(Embedded):
     """
 
     def __init__(self, kernel: Kernel, turns: Array, error: float):
+        if turns.ndim != 2 or not turns.shape[1]:
+            raise ValueError("Waves need a table of at least one frequency.")
         self.kernel, self.turns, self.error = kernel, turns, error
 
     @property
