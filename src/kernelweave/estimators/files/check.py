@@ -16,6 +16,8 @@ import numpy as np
 from kernelweave.data.kinds import Description, describe, kind_of, n_rows
 from kernelweave.engines.choose import LOCAL
 from kernelweave.kernels import Precomputed
+from kernelweave.kernels.base import Kernel
+from kernelweave.kernels.compose import Scaled
 from kernelweave.operators.expansion.base import Expansion
 
 Array = np.ndarray
@@ -42,11 +44,16 @@ def check_numbers(values: dict[str, Any]) -> dict[str, Any]:
     for name, value in values.items():
         if name in SIZES and isinstance(value, int) and abs(value) > LARGEST_SIZE:
             raise ValueError(f"the {name} of a kernel is beyond {LARGEST_SIZE:,}")
-        if name == "factor" and not (isinstance(value, Real) and 0 < float(value) < np.inf):
-            raise ValueError("the factor of a kernel is not a positive number")
         if isinstance(value, np.ndarray) and value.dtype.kind == "f" and not np.isfinite(value).all():
             raise ValueError(f"the {name} of a kernel are not finite")
     return values
+
+
+def check_factor(kernel: Kernel) -> Kernel:
+    """Return a kernel; one that is scaled by what is not a positive number raises."""
+    if isinstance(kernel, Scaled) and not (isinstance(kernel.factor, Real) and 0 < float(kernel.factor) < np.inf):
+        raise ValueError("the factor of a kernel is not a positive number")
+    return kernel
 
 
 def local_parameters(nodes: dict[str, Any]) -> dict[str, Any]:

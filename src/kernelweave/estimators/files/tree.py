@@ -24,7 +24,14 @@ from kernelweave.data.rows import IDS
 from kernelweave.engines import is_cluster
 from kernelweave.estimators.calibration import Calibration, Threshold
 from kernelweave.estimators.cgboost.stage_history import StageHistory
-from kernelweave.estimators.files.check import check_model, check_numbers, check_other, check_rows, local_parameters
+from kernelweave.estimators.files.check import (
+    check_factor,
+    check_model,
+    check_numbers,
+    check_other,
+    check_rows,
+    local_parameters,
+)
 from kernelweave.estimators.fitting import Certificate
 from kernelweave.kernels.approximate.fourier import Waves
 from kernelweave.kernels.approximate.landmarks import Landmarks
@@ -295,7 +302,7 @@ class Reader:
         cls = _kernel_class(node["name"])
         if cls is None:
             raise ValueError(f"there is no kernel {node['name']!r}")
-        return cls(**params)
+        return check_factor(cls(**params))
 
     def windows(self, node: Node) -> Windows:
         """Return a kernel that waits to be split."""
