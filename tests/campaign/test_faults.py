@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from .report import table
 from .stages import STAGES
 
 ROOT = Path(__file__).parents[2]
@@ -17,6 +18,11 @@ FAULTS = dict(re.findall(r"^\| ([RUD]\d+) \|[^|]*\|([^|]*)\|$", PAGE, re.M))
 def test_all_faults_are_listed():
     assert set(FAULTS) == {*(f"R{n}" for n in range(1, 14)), "U1", "D4"}
     assert set(re.findall(r"^\| ([a-z ]+) \| [a-z]", PAGE, re.M)) >= set(STAGES)
+
+
+@pytest.mark.parametrize("name", ["campaign", "campaign_bounds"])
+def test_the_counts_of_the_page_are_those_of_the_file(name):
+    assert "\n".join(table(ROOT / "benchmarks" / "results" / f"{name}.csv")) in PAGE
 
 
 @pytest.mark.parametrize("fault", FAULTS)
