@@ -49,6 +49,8 @@ from kernelweave.kernels.registry import ALIASES, KERNELS
         ("sigmoid", Sigmoid()),
         ("identity", Identity()),
         ("precomputed", Precomputed()),
+        ("wd:20 + spectrum:6", WeightedDegree(20) + Spectrum(6)),
+        ("RBF(gamma=1e+3) + rbf:width=1e+3", RBF(gamma=1e3) + RBF(width=1e3)),
     ],
 )
 def test_parse(spec, kernel):
@@ -65,6 +67,8 @@ def test_parse(spec, kernel):
         ("rbf:gamma=", "'gamma=' in kernel"),
         ("rbf:1,2,3", "'3' in kernel"),
         ("linear:1", "linear has no parameters"),
+        ("Spectrum(2, size=3)", "lacks a parameter, or has one that it does not know; Spectrum has the parameters k, "),
+        ("wd:20 + gauss", "no kernel 'gauss'"),
         ("spectrum", "'spectrum' lacks a parameter; spectrum has the parameters k, cumulative"),
     ],
 )

@@ -6,6 +6,8 @@ A description is plain data (JSON), and building from one only calls the classes
 from __future__ import annotations
 
 import ast
+import inspect
+import re
 from typing import Any
 
 import numpy as np
@@ -91,7 +93,7 @@ def parse(spec: str) -> Kernel:
     Parameters
     ----------
     spec : a name, then optionally a colon and parameters separated by commas or colons, by position or as name=value;
-        or a kernel as it prints, such as "WeightedDegree(20)"
+        or a kernel as it prints, such as "WeightedDegree(20)"; or several of them with `` + `` between, for their sum
 
     Examples
     --------
@@ -103,7 +105,15 @@ def parse(spec: str) -> Kernel:
     Fourier(RBF(), n_components=500)
     >>> parse("Windows(WeightedDegree(20), window=5)")
     Windows(WeightedDegree(20), window=5)
+    >>> parse("wd:20 + spectrum:6")
+    Sum([WeightedDegree(20), Spectrum(6)])
     """
+    terms = _terms(spec)
+    if len(terms) > 1:
+        made = [parse(term) for term in terms]
+        if not all(isinstance(kernel, Kernel) for kernel in made):
+            raise ValueError(f"{spec!r}: Windows(...) stands for many kernels and cannot be part of a sum.")
+        return Sum(made)
     if spec.strip().endswith(")"):
         return _parse_call(spec.strip())
     name, _, rest = spec.strip().partition(":")
@@ -125,22 +135,44 @@ def parse(spec: str) -> Kernel:
         raise ValueError(f"Kernel {spec!r} lacks a parameter; {name} has {_listed(known)}.") from None
 
 
+def _terms(spec: str) -> list[str]:
+    """Cut a text at each " + " outside of brackets."""
+    terms, depth = [""], 0
+    for piece in re.split(r"(\s\+\s)", spec):
+        if depth == 0 and piece.strip() == "+":
+            terms.append("")
+            continue
+        terms[-1] += piece
+        depth += sum(map(piece.count, "([")) - sum(map(piece.count, ")]"))
+    return terms
+
+
 def _parse_call(spec: str) -> Any:
     """Read a kernel as it prints: calls of known kernels with literal arguments, nothing else."""
     try:
         made = _from_node(ast.parse(spec, mode="eval").body)
-    except (SyntaxError, TypeError, ValueError):
+    except (SyntaxError, ValueError):
         made = None
+    except _Misfit as fault:
+        raise ValueError(f"Kernel {spec!r} lacks a parameter, or has one that it does not know; {fault}.") from None
     if not isinstance(made, Kernel | Windows):
         raise ValueError(f"{spec!r} is not a kernel; write it as it prints, such as 'RBF(width=2.0)'.")
     return made
 
 
+class _Misfit(Exception):
+    """Arguments that a kernel does not take; says which ones it does."""
+
+
 def _from_node(node: ast.expr) -> Any:
     known = {**KERNELS, Windows.__name__: Windows}
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in known:
+        cls = known[node.func.id]
         keywords = {str(keyword.arg): _from_node(keyword.value) for keyword in node.keywords}
-        return known[node.func.id](*map(_from_node, node.args), **keywords)
+        try:
+            return cls(*map(_from_node, node.args), **keywords)
+        except TypeError:
+            raise _Misfit(f"{cls.__name__} has {_listed(list(inspect.signature(cls).parameters))}") from None
     if isinstance(node, ast.List):
         return [_from_node(item) for item in node.elts]
     return ast.literal_eval(node)
