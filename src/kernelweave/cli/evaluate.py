@@ -113,7 +113,7 @@ def _verify(about: dict[str, Any], model: Any, X: Any, y: Any, say: Output) -> N
         ("gap", f"{found.gap:.3g} (reported {found.reported:.3g})"),
         ("feasibility", f"outside its constraints by {found.infeasibility:.1e}, relative to their size"),
     ]  # fmt: skip
-    say.result({**about, **values}, [("rows", str(len(y))), *lines])
+    say.result({**about, **values}, [("rows", str(about["rows"])), *lines])
     if not found.confirmed:
         raise typer.Exit(FAILED)
 
