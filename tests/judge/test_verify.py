@@ -33,7 +33,7 @@ FITS = {
     "mkl, cross-validated": (kw.MKLClassifierCV(KERNELS, Cs=[0.5, 5.0], cv=2), Y),
     "smoothed": (kw.MKLClassifier(KERNELS, solver="smooth"), Y),
     "smoothed, three classes": (kw.MKLClassifier(KERNELS, solver="smooth", C=0.1), THREE),
-    "mixture in little memory": (kw.CGBoostClassifier(KERNELS, C=20.0, memory_limit="75kB"), Y),
+    "mixture in little memory": (kw.CGBoostClassifier(KERNELS, C=20.0, memory_limit="200kB"), Y),
     "fixed weights": (kw.MKLClassifier(KERNELS, solver="uniform"), Y),
     "factorised": (kw.MKLClassifier(KERNELS, loss="logistic", norm=2.0, solver="svrg"), Y),
     "mkl regression": (kw.MKLRegressor(KERNELS, norm=4 / 3), REAL),
