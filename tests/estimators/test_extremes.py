@@ -40,7 +40,8 @@ def test_both_ends_of_nu(model, nu, weight):
 @pytest.mark.parametrize("C", [1e-12, 1.0])
 @pytest.mark.parametrize("model", [kw.MKLClassifier([kw.Linear(), kw.RBF(width=1.0)]), kw.KernelClassifier()])
 def test_no_bound_lies_above_the_objective(model, C, weight):
-    weight = None if weight is None else weight * RNG.uniform(0.5, 1.0, 48)
+    rng = np.random.default_rng(1)
+    weight = None if weight is None else weight * rng.uniform(0.5, 1.0, 48)
     model = model.set_params(C=C).fit(X, Y, sample_weight=weight)
     above = model.dual_objective_ - model.objective_
     assert above <= 1e-12 * abs(model.objective_)
@@ -50,8 +51,9 @@ def test_no_bound_lies_above_the_objective(model, C, weight):
 
 @pytest.mark.parametrize("solver", ["auto", "dual_coordinate"])
 def test_rows_of_a_scale_that_no_fit_can_work_with_end_with_the_cause(solver):
-    rows = 1e8 * RNG.normal(size=(120, 5))
-    y = np.where(rows[:, 0] + 0.5e8 * RNG.normal(size=120) > 0, 1, -1)
+    rng = np.random.default_rng(1)
+    rows = 1e8 * rng.normal(size=(120, 5))
+    y = np.where(rows[:, 0] + 0.5e8 * rng.normal(size=120) > 0, 1, -1)
     model = kw.KernelClassifier(kw.Linear(), solver=solver)
     with pytest.warns(ConvergenceWarning, match=r"\(K\(x, x\) is about .*e\+16\); scale the columns, or set normalize"):
         model.fit(rows, y)
@@ -61,8 +63,9 @@ def test_rows_of_a_scale_that_no_fit_can_work_with_end_with_the_cause(solver):
 
 
 def test_raw_columns_of_uneven_scale_are_certified():
-    rows = RNG.normal(size=(270, 13)) * np.logspace(0, 2.5, 13) + np.linspace(0.0, 200.0, 13)
-    y = np.where(rows[:, 3] - rows[:, 3].mean() + RNG.normal(size=270) > 0, 1, -1)
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(270, 13)) * np.logspace(0, 2.5, 13) + np.linspace(0.0, 200.0, 13)
+    y = np.where(rows[:, 3] - rows[:, 3].mean() + rng.normal(size=270) > 0, 1, -1)
     model = kw.KernelClassifier(kw.Linear(), C=100.0).fit(rows, y)
     assert model.converged_
     assert kw.verify(model, rows, y).confirmed
@@ -94,7 +97,8 @@ def test_lattices_whose_paths_underflow_get_a_word():
 
 
 def test_equal_rows_are_at_distance_zero_whatever_their_scale():
-    rows = 1e9 * RNG.normal(size=(30, 4)) + 1e9
+    rng = np.random.default_rng(1)
+    rows = 1e9 * rng.normal(size=(30, 4)) + 1e9
     kernel = kw.RBF(1.0)
     prepared, again = kernel.prepare(rows), kernel.prepare(rows.copy())
     np.testing.assert_array_equal(np.diag(kernel.block(prepared, again)), 1.0)
@@ -124,19 +128,22 @@ def test_costs_whose_squares_overflow_are_refused(model):
 
 
 def test_kernels_of_longer_lmers_than_can_be_counted():
-    rows = kw.Sequences.from_strings(["".join(RNG.choice(list("ACGT"), 620)) for _ in range(6)])
+    rng = np.random.default_rng(1)
+    rows = kw.Sequences.from_strings(["".join(rng.choice(list("ACGT"), 620)) for _ in range(6)])
     model = kw.KernelClassifier(kw.Mismatch(600, 1)).fit(rows, [0, 1, 0, 1, 0, 1])
     assert np.isfinite(model.decision_function(rows)).all()
 
 
 def test_polynomials_of_any_number_of_monomials_are_learned():
-    rows = RNG.normal(size=(60, 40)) / 7.0
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(60, 40)) / 7.0
     model = kw.KernelClassifier(kw.Polynomial(3)).fit(rows, np.sign(rows[:, 0]))
     assert kw.verify(model, rows, np.sign(rows[:, 0])).confirmed
 
 
 def test_a_polynomial_with_too_many_monomials_is_factorised():
-    rows = RNG.normal(size=(60, 30))
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(60, 30))
     y = np.sign(rows[:, 0])
     kernels = [kw.Polynomial(3), kw.Linear()]
     model = kw.MKLClassifier(kernels, solver="svrg", loss="logistic", norm=2.0).fit(rows, y)

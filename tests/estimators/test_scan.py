@@ -318,7 +318,7 @@ def test_prediction_of_rows_does_not_depend_on_the_blocks(genome, tmp_path, monk
     monkeypatch.setattr(source, "READ_AT_ONCE", 100)
     blocks = []
     monkeypatch.setattr(
-        "kernelweave.cli.predict.decisions", lambda model, X: (blocks.append(1), model.decision_function(X))[1]
+        "kernelweave.estimators.outputs.decisions", lambda model, X: (blocks.append(1), model.decision_function(X))[1]
     )
     found = run("predict", folder / "wd.kw", path).stdout
     again = [line.split("\t") for line in found.splitlines()]

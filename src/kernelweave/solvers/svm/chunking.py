@@ -284,7 +284,7 @@ def evenly_spread(y: Array, size: int) -> Array:
     """Return so many rows, rising, of all targets alike.
 
     >>> evenly_spread(np.array([1, 1, 1, 1, -1, 1]), 3)
-    array([0, 2, 4])
+    array([1, 4, 5])
     """
     return np.sort(np.argsort(y, kind="stable")[np.linspace(0, len(y) - 1, size).astype(np.int64)])
 
