@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelweave.automata.binary import MAGIC, BinaryFile, parse
 from kernelweave.data.atomic import PathLike
 from kernelweave.data.errors import preceded
+from kernelweave.data.lattices.openfst import MAGIC, BinaryFile, parse
 from kernelweave.io.blocks import EPSILONS, NOTHING, Symbols, spell
 from kernelweave.io.dataset import check_options
 from kernelweave.io.lattices import register_lattices
