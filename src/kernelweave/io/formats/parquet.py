@@ -25,6 +25,8 @@ ROWS_AT_ONCE = 1 << 16
 """Rows that are read together."""
 TEXTS = ("string", "large_string", "string_view")
 """Types of columns that hold texts."""
+_ERRORS = OSError, ValueError, NotImplementedError
+"""What pyarrow raises: its own errors are among these."""
 
 
 def read(
@@ -107,7 +109,7 @@ def _read_strings(path: PathLike, file: Any, at: str, names: _Names, spelled: tu
     """Read a column of sequences, and those beside it."""
     collector, first = Collector(path), 1
     beside: dict[str, list[Array]] = {what: [] for what in ("y", "groups") if getattr(names, what) is not None}
-    for batch in file.iter_batches(ROWS_AT_ONCE):
+    for batch in _batches(path, file):
         raw = [text.encode("utf-8", "surrogateescape") for text in _texts(path, "sequence", batch.column(at), first)]
         ids = None if names.ids is None else _texts(path, "id", batch.column(names.ids), first)
         starts = offsets_of(np.fromiter(map(len, raw), np.int64, len(raw)))[:-1]
@@ -126,7 +128,7 @@ def _numeric_blocks(path: PathLike, file: Any, names: _Names) -> Iterator[Datase
     columns = [name for name in file.schema_arrow.names if name not in names]
     if not columns:
         raise ValueError(f"{path} has no columns of features beside label, id and group.")
-    for batch in file.iter_batches(ROWS_AT_ONCE):
+    for batch in _batches(path, file):
         X = np.column_stack([_numbers(path, name, batch.column(name)) for name in columns])
         ids = None if names.ids is None else np.array([str(one) for one in batch.column(names.ids).to_pylist()])
         y, groups = (None if one is None else _plain(batch.column(one)) for one in (names.y, names.groups))
@@ -157,9 +159,25 @@ def _opened(path: PathLike) -> Any:
         ) from None
     try:
         return parquet.ParquetFile(path)
-    except (OSError, ValueError) as error:  # those of pyarrow are ValueErrors
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise ValueError(f"{path} cannot be read as parquet: {reason}.") from None
+    except _ERRORS as error:
+        raise _unreadable(path, error) from None
+
+
+def _batches(path: PathLike, file: Any) -> Iterator[Any]:
+    """Give the rows of a file, many at a time; what is damaged there shows only now."""
+    batches = file.iter_batches(ROWS_AT_ONCE)
+    while True:
+        try:
+            batch = next(batches, None)
+        except _ERRORS as error:
+            raise _unreadable(path, error) from None
+        if batch is None:
+            return
+        yield batch
+
+
+def _unreadable(path: PathLike, error: Exception) -> ValueError:
+    return ValueError(f"{path} cannot be read as parquet: {' '.join(str(error).split()).rstrip('.')}.")
 
 
 def _find(path: PathLike, names: list[str], asked: str | None, usual: tuple[str, ...], what: str) -> str | None:
