@@ -15,7 +15,7 @@ import kernelweave as kw
 X, y = kw.datasets.make_splice(600, length=80, positive_fraction=0.5, random_state=0)
 kernels = kw.WeightedDegree(6).per_degree()
 here = kw.MKLClassifier(kernels, normalize="trace", engine="serial").fit(X, y)
-cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None)
+cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0")
 with cluster, Client(cluster) as client:
     there = kw.MKLClassifier(kernels, normalize="trace", engine=client).fit(X, y)
     found = kw.MKLClassifierCV(kernels, Cs=[0.03, 0.3, 3.0], norms=[1.0, 2.0], cv=3, engine=client).fit(X, y)
