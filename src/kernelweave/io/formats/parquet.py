@@ -159,8 +159,8 @@ def _opened(path: PathLike) -> Any:
         ) from None
     try:
         return parquet.ParquetFile(path)
-    except _ERRORS as error:
-        raise _unreadable(path, error) from None
+    except _ERRORS:
+        raise _unreadable(path) from None
 
 
 def _batches(path: PathLike, file: Any) -> Iterator[Any]:
@@ -169,15 +169,15 @@ def _batches(path: PathLike, file: Any) -> Iterator[Any]:
     while True:
         try:
             batch = next(batches, None)
-        except _ERRORS as error:
-            raise _unreadable(path, error) from None
+        except _ERRORS:
+            raise _unreadable(path) from None
         if batch is None:
             return
         yield batch
 
 
-def _unreadable(path: PathLike, error: Exception) -> ValueError:
-    return ValueError(f"{path} cannot be read as parquet: {' '.join(str(error).split()).rstrip('.')}.")
+def _unreadable(path: PathLike) -> ValueError:
+    return ValueError(f"{path} cannot be read as parquet: it is damaged, or packed in an unknown way.")
 
 
 def _find(path: PathLike, names: list[str], asked: str | None, usual: tuple[str, ...], what: str) -> str | None:
