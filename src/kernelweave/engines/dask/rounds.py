@@ -200,13 +200,14 @@ class Round:
         )
 
     def _killed(self, i: int, error: KilledWorker) -> str:
+        """Say what is known: the scheduler counts the deaths of workers that ran a part, or had it in their queue."""
         last = getattr(error.last_worker, "address", error.last_worker)
         used = f"; parts that finished took up to {_gigabytes(self.peak)} of it" if self.peak else ""
         limit = f" of {_gigabytes(self.memory)}" if self.memory else ""
         return (
-            f"{self._name(i)} ended {error.allowed_failures + 1} workers that ran it, the last at {last}: they crashed "
-            f"or went over their memory limit{limit}{used}; give workers more memory (dask worker --memory-limit) or "
-            "fewer threads, or make parts smaller."
+            f"{self._name(i)} was with {error.allowed_failures + 1} workers in turn when they died, the last at "
+            f"{last}: it or a part beside it crashed them or went over their memory limit{limit}{used}; give workers "
+            "more memory (dask worker --memory-limit) or fewer threads, or make parts smaller."
         )
 
     def _address(self) -> str:
@@ -227,7 +228,7 @@ class Round:
 
 
 class WorkersDied(ChildProcessError):
-    """A part ended every worker that ran it."""
+    """Every worker that had a part died; whether it ran there or waited behind another, the scheduler does not tell."""
 
 
 def _gigabytes(size: float) -> str:
